@@ -166,7 +166,7 @@ let package = Package(
             path: "Sources/Device/Client"),
         .target(
             name: "StratusSync",
-            dependencies: ["StratusRecords", "StratusRuntime"],
+            dependencies: ["StratusRecords"],
             path: "Sources/Device/Sync",
             exclude: ["DESIGN.md"]),
         .target(

@@ -107,7 +107,7 @@ final class DeviceScript: Sendable {
         case .answer(let code, let retryAfterSeconds, let frameworkCode):
             throw ServiceFailure(
                 ServiceError(
-                    code, "The fault script answers so.", retryAfterSeconds: retryAfterSeconds,
+                    code, "This failure was scripted.", retryAfterSeconds: retryAfterSeconds,
                     frameworkCode: frameworkCode))
         case .delay(let seconds):
             try await world.sleep(seconds)

@@ -112,7 +112,7 @@ public final class InProcessTransport: AccountTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationRequired,
-                    "Tokens belong to an account, and there is none; sign in."))
+                    "Tokens belong to an account, and nobody is signed in; sign in."))
         }
         return token
     }

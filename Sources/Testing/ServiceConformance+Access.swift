@@ -34,7 +34,7 @@ extension ServiceConformance {
             try expect(all.count, equals: 23)
             try expect(try await found(by: alice, query, pageLength: 4), equals: all)
         },
-        Case("queries of a type that is not there are refused") { stage in
+        Case("queries of an unknown type are refused") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let query = QueryDictionary(recordType: "Nothing")
             do {
@@ -48,7 +48,7 @@ extension ServiceConformance {
     ]
 
     static let access: [Case] = [
-        Case("everybody reads what is public; its creator alone changes it") { stage in
+        Case("all users read a public record, and only its creator changes it") { stage in
             let (alice, bob) = try await stage.aliceAndBob()
             let nobody = try await stage.person(nil)
             let name = "public-\(try await alice.userRecordName())"
@@ -72,7 +72,7 @@ extension ServiceConformance {
                 }
             }
         },
-        Case("another user's zone does not exist, by whatever name") { stage in
+        Case("another user's zone does not exist under any name") { stage in
             let (alice, bob) = try await stage.aliceAndBob()
             try await alice.makeZone("Trips")
             try await alice.save("hut")

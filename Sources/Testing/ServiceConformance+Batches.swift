@@ -24,7 +24,7 @@ extension ServiceConformance {
                 try await alice.lookup(["new", "newer"]).map(\.code),
                 equals: [.notFound, .notFound])
         },
-        Case("without atomicity the others are saved") { stage in
+        Case("without atomicity the other records are saved") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("taken")
             let results = try await alice.modify(
@@ -62,9 +62,9 @@ extension ServiceConformance {
         },
     ]
 
-    /// Records that need each other.
+    /// Records that refer to each other.
     static let references: [Case] = [
-        Case("a parent exists or is saved in the same request") { stage in
+        Case("a parent must exist or be saved in the same request") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let orphan = try await alice.modify(
                 [.saving("child", parent: "root")], isAtomic: false)
@@ -80,7 +80,7 @@ extension ServiceConformance {
             let both = try await alice.modify([.deleting("root"), .deleting("child")])
             try expect(both.map(\.code), equals: [nil, nil])
         },
-        Case("a child's save leaves its parent's tag alone") { stage in
+        Case("a child's save keeps its parent's change tag") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let root = try await alice.save("root")
             try await alice.save("child", parent: "root")
@@ -110,7 +110,7 @@ extension ServiceConformance {
             try expect(
                 Set(changes.map { try $0.asTombstone().recordName }), equals: ["a", "b", "c", "d"])
         },
-        Case("a new DELETE_SELF target exists or is saved in the same request") { stage in
+        Case("a new DELETE_SELF target must exist or be saved in the same request") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let field = try await refusedReference(.deleteSelf, by: alice)
             let both = try await alice.modify([.saving("holder", [field]), .saving("target")])

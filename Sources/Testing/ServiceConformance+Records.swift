@@ -4,7 +4,7 @@ import StratusWire
 extension ServiceConformance {
     /// One record at a time: kinds of operations, change tags, types.
     static let records: [Case] = [
-        Case("a created record comes back as it was sent") { stage in
+        Case("a created record is returned as it was sent") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let place = Location(latitude: 47.25, longitude: 11.5, altitude: 2_100)
             let fields = [
@@ -34,7 +34,7 @@ extension ServiceConformance {
             let name = try await alice.modify([.saving(nil)])[0].asRecord().recordName
             try expect(try await alice.lookup([name ?? ""])[0].name, equals: name)
         },
-        Case("create finds its name taken") { stage in
+        Case("create of an existing name is a conflict") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut", [text("name", "first")])
             let results = try await alice.modify(
@@ -67,7 +67,7 @@ extension ServiceConformance {
             let found = try await alice.lookup(["hut"])[0].asRecord()
             try expect(try found[field: "a"], equals: .string("2"))
         },
-        Case("update of a missing record finds nothing") { stage in
+        Case("update of a missing record is refused") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             let results = try await alice.modify(
                 [.saving("hut", kind: .update, tag: "1.aaaa")], isAtomic: false)
@@ -80,7 +80,7 @@ extension ServiceConformance {
                 "hut", [text("a", "2")], kind: .replace, tag: first.recordChangeTag)
             try expect(try second[field: "b"], equals: nil)
         },
-        Case("forced kinds ask for no tag and insert what is absent") { stage in
+        Case("forced kinds need no tag and insert missing records") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             for kind in [RecordsModify.Kind.forceUpdate, .forceReplace] {
                 let name = kind.rawValue
@@ -97,7 +97,7 @@ extension ServiceConformance {
             try expect(try await alice.lookup(["hut"])[0].code, equals: .notFound)
             let again = try await alice.save("hut", [], kind: .create)
             try expect(try again[field: "a"], equals: nil)
-            // The tag of the record before its deletion fits no record after it.
+            // The tag from before the deletion does not match a later record.
             let stale = try await alice.modify(
                 [.saving("hut", kind: .update, tag: first.recordChangeTag)], isAtomic: false)
             try expect(stale[0].code, equals: .conflict)

@@ -57,7 +57,7 @@ extension ServiceConformance {
         },
     ]
 
-    /// What ``sharedTrail(of:with:)`` makes, in which bob does not take part.
+    /// The trail of ``sharedTrail(of:with:)``, in which bob does not take part.
     private static func trailWithoutBob(
         _ stage: Stage
     ) async throws -> (alice: StagePerson, bob: StagePerson, zone: ZoneIDDictionary, link: String) {
@@ -66,7 +66,7 @@ extension ServiceConformance {
         return (alice, bob, zone, link)
     }
 
-    /// A shared root, and a record beside it that is not shared.
+    /// A shared root, and another record that is not shared.
     private static func sharedTrail(
         of owner: StagePerson, with user: String?
     ) async throws -> (zone: ZoneIDDictionary, link: String) {
@@ -102,7 +102,7 @@ extension ServiceConformance {
 extension StagePerson {
     /// Asks for access.
     ///
-    /// - Returns: Why the request was not taken; nil when it was.
+    /// - Returns: The error if the request was refused; nil if it was accepted.
     fileprivate func requestAccess(_ link: String) async throws -> ServiceError? {
         let answer = try await ask(
             RecordsRequestAccess.self, .init([.init(value: link)]), in: .public)

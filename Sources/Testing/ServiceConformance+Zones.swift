@@ -10,7 +10,7 @@ extension ServiceConformance {
             try expect(try await names(of: alice), equals: ["Trips", "_defaultZone"])
             try expect(try await names(of: bob), equals: ["_defaultZone"])
         },
-        Case("creating twice and deleting what is not there succeed") { stage in
+        Case("creating a zone twice and deleting a missing one succeed") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             try await alice.makeZone("Trips")
@@ -23,7 +23,7 @@ extension ServiceConformance {
             try expect(saved.map(\.code), equals: [.zoneNotFound, .zoneNotFound])
             try expect(try await alice.lookup(["a"])[0].code, equals: .zoneNotFound)
         },
-        Case("a deleted zone takes its records and comes back empty") { stage in
+        Case("a deleted zone loses its records and is empty when recreated") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             let token = try await alice.changes().syncToken
@@ -35,7 +35,7 @@ extension ServiceConformance {
                 _ = try await alice.changes(since: token)
             }
         },
-        Case("custom zones exist in the private database alone") { stage in
+        Case("only the private database has custom zones") { stage in
             let alice = try await stage.person("alice")
             for scope in [DatabaseScope.public] {
                 try await expectRefusal(.badRequest) {
@@ -49,7 +49,7 @@ extension ServiceConformance {
     ]
 
     static let changes: [Case] = [
-        Case("each record comes once, as it is now") { stage in
+        Case("each record is returned once, in its present state") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             for number in 0..<5 { try await alice.save("hut", [text("a", "\(number)")]) }
             try await alice.save("other")
@@ -77,7 +77,7 @@ extension ServiceConformance {
             } while page.moreComing
             try expect(seen, equals: names)
         },
-        Case("deletions are shown to readers with a token, and not to new ones") { stage in
+        Case("deletions are returned to readers with a token, and not to new ones") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.save("hut")
             let token = try await alice.changes().syncToken
@@ -87,7 +87,7 @@ extension ServiceConformance {
             let tablet = try await stage.person("alice", device: "tablet")
             try expect(try await tablet.changes().records, equals: [])
         },
-        Case("the database's changes name the changed zones") { stage in
+        Case("the database's changes list the changed zones") { stage in
             let alice = try await stage.person("alice", zone: "Trips")
             try await alice.makeZone("Other")
             let first = try await alice.ask(ChangesDatabase.self, .init())

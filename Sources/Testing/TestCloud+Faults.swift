@@ -45,7 +45,7 @@ public struct CloudFaults: Sendable {
             Effect(
                 effect: .answer(
                     ServiceError(
-                        code, "The fault script answers so.", retryAfterSeconds: retryAfterSeconds,
+                        code, "This failure was scripted.", retryAfterSeconds: retryAfterSeconds,
                         frameworkCode: frameworkCode)))
         }
 

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What code bases keep on the disk: system fields, tokens, identifiers, whole records.
+/// What existing apps store on the disk: system fields, tokens, identifiers, whole records.
 @Suite struct ArchiveCodeTests {
     private func note() -> CKRecord {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note-1"))

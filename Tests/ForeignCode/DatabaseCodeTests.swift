@@ -3,7 +3,7 @@ import Foundation
 import StratusTesting
 import Testing
 
-/// What libraries declare to put a mock in the database's place where they have completion handlers.
+/// A protocol that libraries declare to replace the database by a mock, with completion handlers.
 private protocol DatabaseWithHandlers: AnyObject {
     func add(_ operation: CKDatabaseOperation)
     func save(
@@ -22,7 +22,7 @@ private protocol DatabaseWithHandlers: AnyObject {
 
 extension CKDatabase: DatabaseWithHandlers {}
 
-/// A mock that keeps what it was given and answers from a dictionary.
+/// A mock that stores what it gets and answers from a dictionary.
 private final class MockDatabase: DatabaseWithHandlers {
     var records: [CKRecord.ID: CKRecord] = [:]
     var operations: [CKDatabaseOperation] = []
@@ -61,7 +61,7 @@ private final class MockDatabase: DatabaseWithHandlers {
     }
 }
 
-/// What code bases do with databases and operations.
+/// What existing apps do with databases and operations.
 @Suite struct DatabaseCodeTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
 
@@ -79,7 +79,7 @@ private final class MockDatabase: DatabaseWithHandlers {
         return record
     }
 
-    /// One function, given the database or its mock.
+    /// One function that gets the database or its mock.
     private func isFound(
         _ id: CKRecord.ID, in database: any DatabaseWithHandlers
     ) async -> CKError.Code? {
@@ -148,7 +148,7 @@ private final class MockDatabase: DatabaseWithHandlers {
         }
         #expect(fetched.sorted == ["a Milk a", "b Milk b"])
 
-        // Kept between launches, and good for the next one.
+        // Stored between launches, and valid at the next one.
         let token = try #require(tokens.all.first)
         let data = try NSKeyedArchiver.archivedData(
             withRootObject: token, requiringSecureCoding: true)
@@ -217,7 +217,7 @@ private final class MockDatabase: DatabaseWithHandlers {
     }
 }
 
-/// What blocks noted, from whichever thread.
+/// What blocks recorded, from any thread.
 private final class Seen<Element>: @unchecked Sendable {
     // `@unchecked`: the lock is around every use of the array.
     private let lock = NSLock()

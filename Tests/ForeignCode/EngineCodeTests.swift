@@ -4,7 +4,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// An app on `CKSyncEngine`, as Apple's sample and the libraries have it: every event is named.
+/// An app on `CKSyncEngine`, like Apple's sample and the libraries: it handles every event by name.
 private final class NotesApp: CKSyncEngineDelegate {
     struct Store {
         var notes: [CKRecord.ID: CKRecord] = [:]
@@ -61,7 +61,7 @@ private final class NotesApp: CKSyncEngineDelegate {
     private func note(_ event: String) { store.withLock { $0.events.append(event) } }
 }
 
-/// What libraries declare to put a mock in the engine's and the database's place.
+/// Protocols that libraries declare to replace the engine and the database by mocks.
 private protocol SyncEngineProtocol: AnyObject, Sendable {
     associatedtype State
     var state: State { get }

@@ -4,7 +4,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// An app that resolves what its engine could not send, as Apple's sample does.
+/// An app that resolves the changes that its engine could not send, like Apple's sample.
 private final class MergingApp: CKSyncEngineDelegate {
     struct Store {
         var notes: [CKRecord.ID: CKRecord] = [:]
@@ -115,7 +115,7 @@ private final class MergingApp: CKSyncEngineDelegate {
         return record
     }
 
-    /// Sends what fails in part; the delegate has heard of it then.
+    /// Sends changes that fail in part; the delegate gets the failures before the call returns.
     private func send(
         _ engine: CKSyncEngine, _ options: CKSyncEngine.SendChangesOptions = .init()
     ) async throws {
@@ -127,7 +127,7 @@ private final class MergingApp: CKSyncEngineDelegate {
         }
     }
 
-    /// The zone is missing first, then another device was faster.
+    /// First the zone is missing, then another device saves first.
     @Test func failedSavesAreMendedAndSentAgain() async throws {
         let app = MergingApp()
         let (engine, database) = try await engine(app, device: "phone")

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What code bases ask of errors.
+/// What existing apps read from errors.
 @Suite struct ErrorCodeTests {
     @Test func errorsOfMocksAreCast() throws {
         let mocked = NSError(

@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 import Testing
 
-/// What code bases do with records, call by call, with what it gives beside each.
+/// What existing apps do with records, call by call, with the results.
 @Suite struct RecordCodeTests {
     private let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
 
@@ -89,7 +89,7 @@ import Testing
         #expect(!record.encryptedValues.allKeys().contains("text"))
     }
 
-    /// Keys of an enumeration, as many code bases have them.
+    /// Many apps define their keys as an enumeration.
     @Test func keysOfAnEnumerationAreTaken() {
         let record = note()
         record[.title] = "Milk"
@@ -115,7 +115,7 @@ import Testing
         #expect(Dictionary(uniqueKeysWithValues: record.map { ($0.0, "\($0.1)") }).count == 2)
     }
 
-    /// Libraries write one function for a record and for its encrypted values.
+    /// Libraries use one function for a record and for its encrypted values.
     @Test func keyValueSettingTakesBothViews() {
         func fill(_ store: any CKRecordKeyValueSetting, _ value: String) {
             store["text"] = value

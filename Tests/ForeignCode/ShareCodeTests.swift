@@ -4,8 +4,8 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// What code bases do with shares and their participants: the owner's coordinator, the scene delegate of
-/// who is invited, and the end.
+/// What existing apps do with shares and their participants: the owner's coordinator, the invited user's scene
+/// delegate, and the end of sharing.
 @Suite struct ShareCodeTests {
     private let cloud = TestCloud()
     private let zoneID = CKRecordZone.ID(zoneName: "Notes", ownerName: CKCurrentUserDefaultName)
@@ -30,7 +30,7 @@ import Testing
         return folder
     }
 
-    /// Fetches the share of a record, or makes one: what every sharing button does.
+    /// Fetches the share of a record, or creates one, like every sharing button.
     private func shareOf(_ record: CKRecord, _ database: CKDatabase) async throws -> CKShare {
         if let reference = record.share,
             let existing = try await database.record(for: reference.recordID) as? CKShare
@@ -65,14 +65,14 @@ import Testing
         #expect(share.owner.acceptanceStatus == .accepted)
         let root = try await database.record(for: folder.recordID)
         #expect(root.share?.recordID == share.recordID)
-        // The button again: the same share.
+        // The sharing button is pressed again: the same share.
         #expect(try await shareOf(root, database).recordID == share.recordID)
         #expect(try await shareOf(root, database).url?.path == share.url?.path)
     }
 
     @Test func participantsAreListedWithTheirIdentities() async throws {
         let (ida, bo) = (try await container("ida"), try await container("bo"))
-        // Known to the service from now on.
+        // From now on the service knows the user.
         _ = try await bo.userRecordID()
         let share = try await shareOf(try await folder(ida), ida.privateCloudDatabase)
         let participant = try await ida.shareParticipant(forEmailAddress: "bo@example.org")
@@ -84,7 +84,7 @@ import Testing
         #expect(others.map(\.acceptanceStatus) == [.pending])
         #expect(others.map(\.permission) == [.readWrite])
         #expect(others.first?.userIdentity.lookupInfo?.emailAddress == "bo@example.org")
-        // As rows of a list show people: by name, else by address.
+        // As a list shows people: by name, otherwise by address.
         let rows = others.map { other in
             other.userIdentity.nameComponents?.givenName
                 ?? other.userIdentity.lookupInfo?.emailAddress ?? "Somebody"
@@ -112,7 +112,7 @@ import Testing
         _ = try await ida.privateCloudDatabase.save(share)
         let url = try #require(share.url)
 
-        // A scene delegate is given the metadata; who has only the link fetches it.
+        // A scene delegate gets the metadata; an app that only has the link fetches it.
         let found = Mutex<CKShare.Metadata?>(nil)
         let fetch = CKFetchShareMetadataOperation(shareURLs: [url])
         fetch.shouldFetchRootRecord = true
@@ -146,7 +146,7 @@ import Testing
         #expect(theirs.currentUserParticipant?.acceptanceStatus == .accepted)
         #expect(theirs.currentUserParticipant?.userIdentity.hasiCloudAccount == true)
 
-        // What is shared is in the shared database, in the owner's zone.
+        // Shared records are in the shared database, in the owner's zone.
         let shared = bo.sharedCloudDatabase
         let zone = try #require(try await shared.allRecordZones().first)
         #expect(zone.zoneID.zoneName == "Notes")
@@ -156,7 +156,7 @@ import Testing
         note["title"] = "Oat milk"
         _ = try await shared.save(note)
 
-        // Leaving is deleting the share.
+        // A participant leaves by deleting the share.
         _ = try await shared.deleteRecord(withID: theirs.recordID)
         #expect(try await shared.allRecordZones().isEmpty)
         let left = try #require(
@@ -167,7 +167,7 @@ import Testing
         #expect(kept["title"] as? String == "Oat milk")
     }
 
-    /// Whoever has the link, until the owner stops sharing.
+    /// Any user with the link has access, until the owner stops sharing.
     @Test func publicPermissionOpensAndDeletionEndsTheShare() async throws {
         let (ida, cy) = (try await container("ida"), try await container("cy"))
         let share = try await shareOf(try await folder(ida), ida.privateCloudDatabase)
@@ -191,7 +191,7 @@ import Testing
         #expect(folder.share == nil)
     }
 
-    /// A share of a whole zone, kept by its system fields between launches.
+    /// A share of a whole zone, whose system fields are stored between launches.
     @Test func zoneSharesAreArchived() async throws {
         let ida = try await container("ida")
         let database = ida.privateCloudDatabase

@@ -3,7 +3,7 @@ import Foundation
 import StratusTesting
 import Testing
 
-/// What code bases do with subscriptions, and with the pushes that come of them.
+/// What existing apps do with subscriptions, and with the pushes that they cause.
 @Suite(.timeLimit(.minutes(20))) struct SubscriptionCodeTests {
     private static let notes = "iCloud.org.example.Notes"
     private let cloud = TestCloud()
@@ -41,7 +41,7 @@ import Testing
             operation.modifySubscriptionsResultBlock = { continuation.resume(with: $0) }
             database.add(operation)
         }
-        // At each launch: only what is not there is made.
+        // At each launch, only missing subscriptions are created.
         let listed = try await database.allSubscriptions()
         #expect(listed.map(\.subscriptionID) == ["urgent-notes"])
         let read = try #require(listed.first as? CKQuerySubscription)
@@ -67,7 +67,7 @@ import Testing
         #expect(try await database.allSubscriptions().isEmpty)
     }
 
-    /// The first push that a device gets, as its app delegate would.
+    /// The first push that a device gets, as its app delegate gets it.
     private func userInfo(
         on device: String, after change: () async throws -> Void
     ) async throws -> [AnyHashable: Any] {
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// How an app delegate finds out what to fetch.
+    /// How an app delegate decides what to fetch.
     private func route(_ userInfo: [AnyHashable: Any]) -> String {
         guard let notification = CKNotification(fromRemoteNotificationDictionary: userInfo) else {
             return "no push of CloudKit"
@@ -153,7 +153,7 @@ import Testing
                 CKNotification(fromRemoteNotificationDictionary: userInfo)?.subscriptionID
                     == subscription.subscriptionID)
             #expect((userInfo["aps"] as? [String: Any])?["content-available"] as? Int == 1)
-            // The subclasses take their own pushes alone.
+            // The subclasses accept only their own kinds of pushes.
             #expect(CKQueryNotification(fromRemoteNotificationDictionary: userInfo) == nil)
             #expect(
                 (CKDatabaseNotification(fromRemoteNotificationDictionary: userInfo) != nil)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// As tests of apps write them, in the form in which Apple's push service delivers them.
+    /// Dictionaries that apps' tests write themselves, in the format of Apple's push service.
     @Test func writtenDictionariesAreRead() {
         let pruned: [AnyHashable: Any] = [
             "aps": ["content-available": 1],

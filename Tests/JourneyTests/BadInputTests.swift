@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Whatever arrives, the service answers in the protocol's words, applies nothing partly and goes on.
+/// Whatever arrives, the service answers with an error of the protocol, applies nothing in part and keeps running.
 @Suite struct BadInputTests {
     let instance: ServedInstance
     let session: Session
@@ -91,7 +91,7 @@ import Testing
         let answer = try session.post(bad.action, bad.body())
         #expect(answer.status == bad.status, "\(answer.body.prefix(300))")
         #expect(try answer.errorCode() == bad.code, "\(answer.body.prefix(300))")
-        // Nothing of it was applied, and the service goes on.
+        // Nothing was applied, and the service keeps running.
         let changes = try session.post(
             "changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Trips"}}]}"#)
         #expect(changes.status == 200)
@@ -112,7 +112,7 @@ import Testing
         #expect(answer.body.contains("Unknown sync continuation type"))
     }
 
-    /// Begins to save records: the rest of the head, and what of the body is sent.
+    /// Begins a save of records: sends the rest of the head, and a part of the body.
     private func begin(_ rest: String) throws -> RawConnection {
         let connection = try RawConnection(port: instance.port)
         try connection.send(
@@ -130,7 +130,7 @@ import Testing
     @Test func oversizedChunkedBodyIsRefused() throws {
         let connection = try begin("Transfer-Encoding: chunked\r\n\r\n")
         let chunk = "100000\r\n" + String(repeating: " ", count: 0x100000) + "\r\n"
-        // The service answers and closes when it has had enough; what is still sent then fails.
+        // The service answers and closes once the limit is reached; later sends fail.
         for _ in 0..<12 { try? connection.send(chunk) }
         let answer = connection.readAnswer()
         #expect(answer.status == 413 || answer.status == 0)

@@ -2,16 +2,16 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// A headless Chromium of its own, driven by the W3C's WebDriver protocol.
+/// A separate headless Chromium, controlled by the W3C's WebDriver protocol.
 ///
-/// What a page does takes time: everything here waits for a condition in the page, and the browser
+/// Pages are asynchronous: everything here waits for a condition in the page, and the browser
 /// gives up after ``patienceSeconds``.
 final class Browser {
     static let patienceSeconds = 30
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
 
     private let driver: ChildProcess
-    /// Kept open: the driver writes to it as long as it lives.
+    /// Kept open, since the driver writes to it as long as it runs.
     private let output: FileHandle
     private let connection: RawConnection
     private var session = ""
@@ -35,7 +35,7 @@ final class Browser {
             port = line.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.1) }
         }
         connection = try RawConnection(port: port ?? 0)
-        // Root has no sandbox, and a container little shared memory.
+        // Root has no sandbox, and a container has little shared memory.
         let arguments = [
             "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars",
             "--user-data-dir=\(folder.path)/profile", "--disable-background-networking",
@@ -86,7 +86,7 @@ final class Browser {
         return value?["value"]
     }
 
-    /// What the protocol of Chromium's own tools does.
+    /// Runs a command of the Chrome DevTools Protocol.
     @discardableResult
     func command(_ name: String, _ parameters: [String: Any]) throws -> [String: Any] {
         let answer = try ask(
@@ -96,15 +96,17 @@ final class Browser {
 
     func open(_ address: String) throws { try ask("POST", session + "/url", ["url": address]) }
 
-    /// Runs a script in the page; what it returns.
+    /// Runs a script in the page.
+    ///
+    /// - Returns: its result.
     @discardableResult
     func run(_ script: String, _ arguments: [Any] = []) throws -> Any? {
         try ask("POST", session + "/execute/sync", ["script": script, "args": arguments])
     }
 
-    // MARK: What a person does
+    // MARK: User actions
 
-    /// Goes into the frame of a title, or out of all of them.
+    /// Enters the frame with a title, or leaves all frames.
     func enterFrame(titled title: String?) throws {
         try ask("POST", session + "/frame", ["id": NSNull()])
         guard let title else { return }
@@ -119,7 +121,7 @@ final class Browser {
         return try #require((found as? [String: Any])?[Self.elementKey] as? String)
     }
 
-    /// Scrolls to what a selector finds, away from the bars at the page's ends, and presses it.
+    /// Scrolls the element of a selector away from the bars at the page's edges, and presses it.
     func press(_ selector: String) throws {
         try wait("document.querySelector(`\(selector)`)?.checkVisibility()")
         try run("document.querySelector(`\(selector)`).scrollIntoView({ block: 'center' })")
@@ -139,7 +141,7 @@ final class Browser {
             ["actions": [["type": "key", "id": "keyboard", "actions": keys]]])
     }
 
-    /// Waits until an expression is true in the page; looked at each time something is drawn.
+    /// Waits until an expression is true in the page; checked repeatedly.
     func wait(_ condition: String) throws {
         let script = """
             const done = arguments[arguments.length - 1];
@@ -153,7 +155,7 @@ final class Browser {
         }
     }
 
-    /// What assistive technology calls a control, as the browser computes it.
+    /// A control's label for assistive technology, as the browser computes it.
     func labels(of selector: String) throws -> [(label: String, role: String, html: String)] {
         let found = try ask(
             "POST", session + "/elements", ["using": "css selector", "value": selector])
@@ -169,7 +171,7 @@ final class Browser {
         }
     }
 
-    /// A picture of what is shown, as PNG.
+    /// A screenshot as PNG.
     func picture() throws -> Data {
         let answer = try command("Page.captureScreenshot", ["format": "png"])
         return try #require((answer["data"] as? String).flatMap { Data(base64Encoded: $0) })

@@ -2,10 +2,10 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// The service's memory does not follow the size of what goes through it.
+/// The service's memory does not depend on the size of assets.
 @Suite struct LargeAssetTests {
     private static let megabyte = 1_000_000
-    /// A gigabyte takes half a minute with a build for debugging.
+    /// A gigabyte takes half a minute in a debug build.
     private static let largeBytes = 300 * megabyte
 
     #if os(Linux)
@@ -61,7 +61,7 @@ import Testing
         #expect(received > sizeBytes && received < sizeBytes + 2_000)
     }
 
-    /// The highest resident memory of the service's process so far.
+    /// The peak resident memory of the service's process so far.
     private static func peakKilobytes(of instance: ServedInstance) throws -> Int {
         let status = try String(
             contentsOfFile: "/proc/\(instance.processIdentifier)/status", encoding: .utf8)
@@ -71,7 +71,9 @@ import Testing
 }
 
 extension RawConnection {
-    /// Reads until the other side closes, and counts.
+    /// Reads until the other side closes.
+    ///
+    /// - Returns: the number of bytes.
     fileprivate func countToEnd() -> Int {
         var count = 0
         while case let more = receive(upTo: 1_000_000), !more.isEmpty { count += more.count }

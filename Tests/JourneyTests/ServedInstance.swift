@@ -1,12 +1,12 @@
 import Foundation
 import TestProcesses
 
-/// A real `stratus serve` in a process of its own.
+/// A real `stratus serve` in a separate process.
 final class ServedInstance: Sendable {
     let port: Int
     let dataFolder: String?
     private let process: ChildProcess
-    /// Kept open: the service may say more than its first line.
+    /// Kept open, since the service may print more than its first line.
     private let output: FileHandle
 
     /// Starts the service and returns when it listens.
@@ -33,12 +33,12 @@ final class ServedInstance: Sendable {
         self.port = port
     }
 
-    /// Of the service's process.
+    /// The identifier of the service's process.
     var processIdentifier: Int32 { process.identifier }
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Ends the process at once. What it wrote stays with the system; power cuts are in PowerCutTests.
+    /// Kills the process. The system keeps what it wrote; power cuts are tested in PowerCutTests.
     func kill() {
         process.end(with: SIGKILL)
     }
@@ -50,7 +50,7 @@ final class ServedInstance: Sendable {
         process.end(with: SIGTERM)
     }
 
-    /// Waits for a service that ends by itself.
+    /// Waits for a service that ends without being asked.
     ///
     /// - Returns: its exit status.
     func waitUntilExit() -> Int32 {

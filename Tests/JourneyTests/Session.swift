@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Who a session is: what another connection of the same user needs.
+/// What another connection of the same session needs.
 struct Identity: Sendable {
     let port: Int
     let token: String
@@ -10,7 +10,7 @@ struct Identity: Sendable {
     var device: String
 }
 
-/// One signed-in user of a served instance, speaking bare HTTP and JSON.
+/// One signed-in user of a served instance, using plain HTTP and JSON.
 struct Session {
     static let container = "iCloud.org.example.Journeys"
 
@@ -41,7 +41,7 @@ struct Session {
             + "?ckAPIToken=development&ckWebAuthToken=\(token)&clientId=\(identity.device)"
     }
 
-    /// Asks the service; addresses of tokens have no database.
+    /// Sends a request; the addresses of tokens have no database.
     @discardableResult
     func post(_ action: String, _ body: String, database: String = "private") throws -> Answer {
         try Self.post(connection, path(action, database: database), body)
@@ -95,7 +95,7 @@ struct UnexpectedAnswer: Error {
 }
 
 extension Session {
-    /// Overwrites the beginning of the user's database in a folder that nobody serves.
+    /// Overwrites the beginning of the user's database in a folder without a running service.
     ///
     /// - Returns: the database's file.
     @discardableResult

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// How the service ends: cleanly when told to, with one sentence when it must.
+/// How the service ends: cleanly when asked to, and with one sentence after a fatal error.
 @Suite struct StoppingTests {
     @Test func serviceStopsWhilePollIsOpen() throws {
         let instance = try ServedInstance(dataFolder: nil)
@@ -27,7 +27,7 @@ import Testing
         #expect(try Session(instance, user: "alice").post("zones/list", "{}").status == 200)
         let start = ContinuousClock.now
         #expect(instance.terminate() == 0)
-        // Less than the 30 seconds that a slow body is given.
+        // Less than the 30 seconds that a slow body may take.
         #expect(ContinuousClock.now - start < .seconds(20))
         _ = half
     }
@@ -60,7 +60,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// Runs the service until it ends by itself.
+    /// Runs the service until it ends without being asked.
     static func run(_ arguments: [String]) throws -> (status: Int32, error: String) {
         let run = try CommandRun(arguments, reading: .errors)
         return (run.status, run.output)

@@ -2,9 +2,9 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// A program in a terminal of its own, and the person before it.
+/// A program in a separate terminal, and its user.
 final class TerminalWindow {
-    /// What was not drawn in time, and all that was.
+    /// A text that was not drawn in time, and everything that was drawn.
     struct NotDrawn: Error, CustomStringConvertible {
         let text: String
         let shown: String
@@ -16,7 +16,7 @@ final class TerminalWindow {
     private static let waitMilliseconds: Int32 = 20_000
 
     let process: ChildProcess
-    /// All that was drawn since it was last forgotten.
+    /// Everything that was drawn since the last ``forget()``.
     private(set) var shown = ""
     private let person: FileHandle
 
@@ -33,7 +33,7 @@ final class TerminalWindow {
         try terminal.close()
     }
 
-    /// Nothing is left of a program whose test failed.
+    /// Kills the program if its test failed.
     deinit { process.end(with: SIGKILL) }
 
     func type(_ text: String) throws { try type(Array(text.utf8)) }
@@ -43,13 +43,13 @@ final class TerminalWindow {
     func resize(columns: UInt16, rows: UInt16) throws {
         var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
         try #require(ioctl(person.fileDescriptor, UInt(TIOCSWINSZ), &size) == 0)
-        // The program leads no session, so the terminal tells it nothing by itself.
+        // The program does not lead a session, so the terminal does not signal it.
         kill(process.identifier, SIGWINCH)
     }
 
-    /// Reads what is drawn until a text is there.
+    /// Reads what is drawn until a text appears.
     ///
-    /// - Throws: ``NotDrawn`` where nothing more is drawn.
+    /// - Throws: ``NotDrawn`` if nothing more is drawn.
     func wait(for text: String) throws {
         while !shown.contains(text) {
             var readable = pollfd(

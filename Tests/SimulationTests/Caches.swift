@@ -6,7 +6,7 @@ import StratusTesting
 extension TestCloud {
     /// The caches of Alice's phone and tablet, in a seeded world.
     ///
-    /// - Parameter folder: where the files of their assets are, by the device.
+    /// - Parameter folder: the folder of their assets' files, with a subfolder for each device.
     func caches(
         in world: SeededWorld, scopes: Set<CKDatabase.Scope> = [.private, .shared],
         assetsIn folder: URL? = nil

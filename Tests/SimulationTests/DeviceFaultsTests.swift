@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// What an app's own tests may let go wrong with one of its devices.
+/// The faults that an app's own tests may inject on one of its devices.
 @Suite struct DeviceFaultsTests {
     private let cloud = TestCloud()
     private let zone = CKRecordZone(zoneName: "List")
@@ -58,7 +58,7 @@ import Testing
         _ = try await phone.save(zone)
     }
 
-    /// A loop that hears nothing fetches when its time comes; one that hears twice does no harm.
+    /// A loop that gets no notification fetches when it is time; a duplicate notification does no harm.
     @Test(arguments: [0, 1, 2]) func notificationComesSoOften(times: Int) async throws {
         let world = SeededWorld(seed: 7)
         try await world.run {

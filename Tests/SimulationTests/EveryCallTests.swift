@@ -8,16 +8,16 @@ import Synchronization
 import TestSeeds
 import Testing
 
-/// Every combination of failing and passing calls of one story, which has twelve when all pass.
+/// Every combination of failing and succeeding calls of one story, which has twelve calls if all succeed.
 @Suite struct EveryCallTests {
     private static let callCount = 12
-    /// All combinations take minutes; each run draws some of its own.
+    /// All combinations take minutes, so each run draws some of them.
     private static let combinations: [UInt64] =
         ProcessInfo.processInfo.environment["STRATUS_LONG"] == nil
         ? Seeds.forTest("EveryCallTests", count: 48).map { $0 % (1 << callCount) }
         : Array(0..<(1 << callCount))
 
-    /// - Parameter arrives: whether a call that fails was served.
+    /// - Parameter arrives: whether a failing call was served.
     @Test(arguments: [false, true])
     func everyCombinationOfFailingCallsEndsAlike(arrives: Bool) async throws {
         #expect(try await Self.end(failing: 0, arrives).callCount <= Self.callCount)
@@ -34,7 +34,7 @@ import Testing
         var callCount: Int
     }
 
-    /// Two records are made and synced; one is edited, the other deleted, and synced again.
+    /// Creates two records and syncs; then edits one, deletes the other and syncs again.
     private static func end(failing combination: UInt64, _ arrives: Bool) async throws -> End {
         let world = SeededWorld(seed: combination)
         return try await world.run {
@@ -72,7 +72,7 @@ import Testing
             scopes: [.private], world: clock)
     }
 
-    /// Until the queue is empty, or for as long as calls may fail.
+    /// Syncs until the queue is empty, or for as long as calls may fail.
     private static func sync(_ cache: CloudCache, _ world: SeededWorld) async throws {
         for _ in 0..<2 * callCount {
             do {

@@ -1,9 +1,9 @@
 import StratusSimulation
 import Testing
 
-/// Worlds whose service and devices have their files on disks that forget what was not synchronised.
+/// Worlds whose service and devices have their files on disks that lose unsynchronised writes.
 @Suite struct FileWorldTests {
-    /// Processes are killed and the power goes between any two writes, and nothing that was acknowledged is lost.
+    /// Processes are killed and the power is cut between any two writes, and nothing acknowledged is lost.
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func worldOnFilesKeepsItsPromises(_ seed: UInt64) {
         let outcome = Simulation.runOnFiles(seed: seed)
@@ -14,7 +14,7 @@ import Testing
         #expect(outcome.requestCount > 10)
     }
 
-    /// The control: disks that lie about synchronising are found out.
+    /// Shows that these tests can fail: disks that falsely confirm that data is synchronised are detected.
     @Test(arguments: [1, 2, 3] as [UInt64]) func lyingDiskIsFoundOut(_ seed: UInt64) {
         #expect(!Simulation.runOnFiles(seed: seed, mutation: .lyingDisk).violations.isEmpty)
     }

@@ -7,7 +7,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What a day costs a device that syncs: in requests, and in bytes of their bodies and those of the answers.
+/// The cost of a day for a device that syncs: the number of requests, and the bytes of their bodies and answers.
 @Suite struct IdleDayTests {
     private static let daySeconds = 86_400.0
     private static let zone = CKRecordZone.ID(zoneName: "List")
@@ -24,24 +24,24 @@ import Testing
         #expect(listening.waits <= 1_000 + changes)
     }
 
-    /// Without notifications, whatever happens.
+    /// Without notifications, even if nothing changes.
     @Test func hourOfPollingCostsMoreThanADay() async throws {
         let polling = try await Self.cost(seconds: 3_600, changes: 0, isPolling: true)
         print(
-            "An hour of asking every 15 s: \(polling.requests.count) requests of "
+            "An hour of polling every 15 s: \(polling.requests.count) requests of "
                 + "\(polling.bytes) bytes, \(polling.waits) long polls.")
         #expect(polling.waits == 0)
         #expect(polling.requests.count >= 480)
         #expect(polling.bytes > 60_000)
     }
 
-    /// Mission F1: while the service notifies of changes, none are fetched by the clock.
+    /// Mission F1: while the service sends notifications, no changes are fetched by the clock.
     @Test func listeningDeviceFetchesNothingByTheClock() async throws {
         let requests = try await Self.cost(changes: 0).requests
         #expect(Set(requests) == [SubscriptionsLookup.path])
     }
 
-    /// What a device asks for.
+    /// A device's requests.
     ///
     /// - Parameter isPolling: whether it fetches every 15 seconds instead of listening.
     private static func cost(
@@ -105,14 +105,14 @@ import Testing
 }
 
 private struct Cost {
-    /// Their paths.
+    /// The requests' paths.
     var requests: [String] = []
-    /// Of their bodies and those of the answers, of long polls too.
+    /// The bytes of bodies and answers, including those of long polls.
     var bytes = 0
     var waits = 0
 }
 
-/// Counts what passes.
+/// Counts requests and their bytes.
 private final class CountedTransport: PassingTransport {
     let inner: any AccountTransport
     private let state = Mutex(Cost())

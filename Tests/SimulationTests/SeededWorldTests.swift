@@ -4,7 +4,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Time, chance and the order of tasks from one seed.
+/// Time, random numbers and the order of tasks from one seed.
 @Suite struct SeededWorldTests {
     @Test func timePassesOnlyWhenNothingRuns() async throws {
         let world = SeededWorld(seed: 7)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// As a loop that waits for something by the clock.
+    /// Like a loop that waits for something by the clock.
     @Test func whatSleepsForeverThrowsEndless() async {
         let world = SeededWorld(seed: 7, stepLimit: 10_000)
         let clock = world.world("phone")
@@ -120,11 +120,11 @@ import Testing
         }
     }
 
-    /// Their files are on the disk, and whoever waits for it is a step of the world.
+    /// Assets are files on the disk, and waiting for the disk is a step of the world.
     @Test func assetsOfFilesInMemoryComeAndGo() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("seeded-\(UUID().uuidString)")
-        // What is left goes with the system's folder.
+        // The system removes what is left in its temporary folder.
         defer { try? FileManager.default.removeItem(at: folder) }
         @Sendable func names(_ device: String) throws -> [String] {
             try FileManager.default.contentsOfDirectory(

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SimulationTests {
     private static let hasFreshWorlds = ProcessInfo.processInfo.environment["STRATUS_WORLDS"] != nil
 
-    /// Those that broke a promise once, and fresh ones where they are wanted.
+    /// The seeds that broke a promise once, and fresh ones if they are asked for.
     @Test(arguments: Seeds.forTest("SimulationTests", count: hasFreshWorlds ? 12 : 0))
     func worldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
 
@@ -48,7 +48,7 @@ import Testing
         ),
     ]
 
-    /// What is left of seeds when they are shrunk.
+    /// The shortened stories of seeds that failed.
     @Test(arguments: stories)
     func shortStoryKeepsItsPromises(_ seed: UInt64, _ steps: Set<Int>) {
         check(Simulation.run(seed: seed, keeping: steps))
@@ -61,8 +61,8 @@ import Testing
             "Run it again: stratus-sim replay \(seed); its story: stratus-sim shrink \(seed)")
     }
 
-    /// An oracle that cannot fail shows nothing: each fault of the code under test breaks a promise in one of these
-    /// worlds, which keep them all without it.
+    /// An oracle that cannot fail shows nothing: each mutation breaks a promise in one of these worlds, which keep all
+    /// promises without it.
     @Test(arguments: [
         (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.repeatsNotifications, 1),
         (.acknowledgesNothing, 1),
@@ -73,7 +73,7 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
-    /// Each pair that occurred too seldom is named, those that never occurred too.
+    /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableNamesScarcePairs() {
         let table = FaultTable()
         table.add(["no route": ["records/modify": 500, "assets/get": 499], "kill": ["steps": 3]])

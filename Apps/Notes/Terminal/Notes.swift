@@ -33,7 +33,7 @@ struct Notes: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder that keeps this device's note; made when it does not exist.",
+            "The folder that keeps this device's note; created if it does not exist.",
             discussion: "Default: stratus-notes in $XDG_DATA_HOME or ~/.local/share.",
             valueName: "dir"))
     var data: String?

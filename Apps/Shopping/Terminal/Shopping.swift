@@ -42,7 +42,7 @@ struct Shopping: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder that keeps this device's lists; made when it does not exist.",
+            "The folder that keeps this device's lists; created if it does not exist.",
             discussion: "Default: stratus-shopping in $XDG_DATA_HOME or ~/.local/share.",
             valueName: "dir"))
     var data: String?

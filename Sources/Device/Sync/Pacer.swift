@@ -1,4 +1,4 @@
-import StratusRuntime
+import StratusRecords
 
 /// The pauses between operations: none for a burst, then a rate limit; longer after each failure,
 /// then slowly shorter again.

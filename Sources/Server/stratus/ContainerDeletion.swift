@@ -31,7 +31,11 @@ extension Container {
                     .filter { $0.containerAddress == address }
                 guard
                     try await service.accounts.containers().contains(address) || !databases.isEmpty
-                else { throw OneSentence("There is no such container in this environment.") }
+                else {
+                    throw OneSentence(
+                        "There is no container \(address.container) in the environment"
+                            + " \(address.environment.rawValue); see `stratus container list`.")
+                }
                 let tokens = try await service.accounts.apiTokens().count { $0.address == address }
                 let keys = try await service.accounts.serverKeys().count { $0.address == address }
                 print(

@@ -27,7 +27,7 @@ struct Examine: AsyncParsableCommand {
             """, valueName: "file"))
     var acceptLoss: String?
 
-    @Flag(help: "Rebuild what is derived from records where it is wrong. No service may run.")
+    @Flag(help: "Rebuild derived data that is wrong. The service must not be running.")
     var repair = false
 
     @Flag(

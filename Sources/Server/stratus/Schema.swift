@@ -126,7 +126,7 @@ struct Schema: AsyncParsableCommand {
             abstract: "Copy the development schema to production.",
             discussion: """
                 Refuses, and changes nothing, when a change would lose data or break apps that are \
-                out there. The container's production environment comes into being.
+                out there. The container's production environment is created.
                 """)
 
         @OptionGroup var place: ContainerOptions

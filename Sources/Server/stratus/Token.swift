@@ -14,7 +14,7 @@ struct Token: AsyncParsableCommand {
             abstract: "Create an API token for a container, and a web-auth token for a user.",
             discussion: """
                 Prints STRATUS_API_TOKEN=… and, with --user, STRATUS_WEB_AUTH_TOKEN=…, ready for a \
-                client's environment. The container is made when it does not exist; the user with --new-user \
+                client's environment. The container is created if it does not exist; the user with --new-user \
                 only.
                 """)
 

@@ -7,7 +7,7 @@ import StratusStorage
 /// `stratus zone`: removes a person's zone for a reason that the person's devices can see.
 struct Zone: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Remove a person's zone, so that the person's devices learn why.",
+        abstract: "Remove a zone of a user, with a reason that the user's devices report.",
         subcommands: [Purge.self, Reset.self])
 
     struct Purge: AsyncParsableCommand {
@@ -77,7 +77,10 @@ struct Zone: AsyncParsableCommand {
                 return try await service.removeZone(
                     named: zone, of: owner.recordName, at: address, reason: reason)
             }
-            guard isRemoved else { throw ValidationError("There is no zone \(zone).") }
+            guard isRemoved else {
+                throw ValidationError(
+                    "\(user) has no zone \(zone) in \(container), \(environment).")
+            }
             print("removed \(zone)")
         }
     }

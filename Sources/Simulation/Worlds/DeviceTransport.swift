@@ -289,7 +289,7 @@ final class DeviceTransport: AccountTransport {
             default: nil
             }
         return ServiceError(
-            .badRequest, "The simulation refuses this.", retryAfterSeconds: wait,
+            .badRequest, "The simulation refuses this request.", retryAfterSeconds: wait,
             frameworkCode: code)
     }
 

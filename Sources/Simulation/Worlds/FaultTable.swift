@@ -1,7 +1,7 @@
 import StratusWire
 import Synchronization
 
-/// How often each fault met each operation.
+/// How often each fault occurred with each operation.
 public final class FaultTable: Sendable {
     private let counts = Mutex<[String: [String: Int]]>([:])
 

@@ -65,7 +65,7 @@ final class MappedDevice {
     {
         let mapping = try opened()
         _ = below.world.startTask(name) {
-            // What fails now is tried again at the end, when there are no more faults.
+            // A failure now is retried at the end, when there are no more faults.
             try? await body(mapping)
         }
     }

@@ -62,7 +62,7 @@ struct MappedLedger {
                     !other.value.knows.contains(number) && !edit.knows.contains(other.key)
                 }
                 if !hasRival {
-                    violations.append("edit \(number) of object \(object) vanished without a rival")
+                    violations.append("edit \(number) of object \(object) lost without a conflict")
                 }
             }
         }

@@ -48,14 +48,14 @@ extension MappedRun {
                 let referred = Self.references(of: record)
                 let has = Self.targets(of: object, among: objects).compactMap(\.syncID)
                 if referred.filter({ there[$0] != nil }) != has {
-                    broken.append("\(name) has not the links of its record")
+                    broken.append("\(name) does not have the links of its record")
                 }
                 if object is MappedSign, referred.contains(where: { there[$0] == nil }) {
-                    broken.append("\(name) is there without what it refers to weakly")
+                    broken.append("\(name) exists without the target of its weak reference")
                 }
                 let trail: CKRecord.Reference? = record["trail"]
                 if let trail, trail.action != .deleteSelf {
-                    broken.append("\(name) would outlive what it refers to weakly")
+                    broken.append("\(name) would outlive the target of its weak reference")
                 }
             }
         }

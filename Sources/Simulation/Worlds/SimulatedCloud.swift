@@ -46,7 +46,7 @@ final class SimulatedCloud: Sendable {
     static let tombstoneSeconds = 20 * 86_400
     static let container = "iCloud.org.example.Simulation"
 
-    /// What earlier worlds of this process left.
+    /// Databases of earlier worlds of this process, to be reused.
     private static let spares = SpareDatabases()
 
     let world: SeededWorld

@@ -44,7 +44,7 @@ final class SimulatedDevice {
     private let photoFolder: URL?
     /// The folder of its users' disks; nil if its files are in memory.
     private let diskFolder: URL?
-    /// What earlier worlds of this process left.
+    /// Cache files of earlier worlds of this process, to be reused.
     private static let spares = SpareCacheFiles()
     private var openings = 0
     private(set) var wasStarted = false
@@ -256,7 +256,7 @@ final class SimulatedDevice {
         let isKilled = isKilled
         transport?.dieUnanswered { [weak cache, file = files[user]] in
             if !isKilled.isThrown, case .disk(let disk) = file {
-                // What cannot be copied is noticed when the file is opened again.
+                // A copy that fails is noticed when the file is opened again.
                 try? disk.end(.killed)
             }
             isKilled.throwOver()
@@ -292,7 +292,7 @@ final class SimulatedDevice {
     func sync() throws {
         let cache = try opened()
         _ = world.startTask("script sync") {
-            // What fails now is tried again at the end, when there are no more faults.
+            // A failure now is retried at the end, when there are no more faults.
             try? await cache.sync()
         }
     }

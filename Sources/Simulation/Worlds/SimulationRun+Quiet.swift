@@ -165,8 +165,8 @@ extension SimulationRun {
         Set(here.keys).union(there.keys).compactMap { id -> String? in
             let (mine, its) = (here[id], there[id])
             let name = "\(id.zoneID.name)/\(id.name)"
-            guard let mine else { return "\(device): \(name) is at the service alone" }
-            guard let its else { return "\(device): \(name) is on the device alone" }
+            guard let mine else { return "\(device): \(name) is only at the service" }
+            guard let its else { return "\(device): \(name) is only on the device" }
             if !mine.hasSameContent(as: its) {
                 return "\(device): \(name) has \(mine.fields) and the service \(its.fields)"
             }

@@ -3,7 +3,7 @@ import StratusCache
 import StratusClient
 import StratusRecords
 
-/// A query of a user's app, and what its observer knows from the changes that it got.
+/// A query of a user's app, and what its observer knows from the updates that it got.
 struct WatchedQuery {
     /// The query for the cache, and its meaning for the oracle.
     struct Question: Sendable {

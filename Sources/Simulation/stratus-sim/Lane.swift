@@ -4,7 +4,7 @@ import StratusSimulation
 /// The kind of worlds to run.
 struct Lane: ParsableArguments {
     @Flag(help: "Worlds of mapped objects.") var mapped = false
-    @Flag(help: "Worlds with the files of service and devices on disks that forget.")
+    @Flag(help: "Worlds with all files on disks that lose unsynchronised writes.")
     var files = false
     @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
 

@@ -8,7 +8,7 @@ struct Progress: Codable {
     var requests = 0
     var seconds = 0.0
     var failed: [UInt64: [String]] = [:]
-    /// How often each fault met each operation.
+    /// How often each fault occurred with each operation.
     var table: [String: [String: Int]] = [:]
 
     mutating func add(_ other: Progress) {

@@ -31,7 +31,7 @@ struct StratusSim: ParsableCommand {
 
     struct Replay: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Runs one world again, and tells all that happens in it.")
+            abstract: "Runs one world again, and prints everything that happens in it.")
 
         @Argument(help: "The seed.") var seed: UInt64
         @OptionGroup var lane: Lane
@@ -52,7 +52,7 @@ struct StratusSim: ParsableCommand {
 
     struct Shrink: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tells the shortest story that still breaks a promise.")
+            abstract: "Prints the shortest story that still breaks a promise.")
 
         @Argument(help: "The seed.") var seed: UInt64
         @OptionGroup var lane: Lane

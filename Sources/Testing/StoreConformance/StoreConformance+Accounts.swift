@@ -28,7 +28,7 @@ extension StoreConformance {
             try expect(await directory.containers(), equals: [container, other])
         },
 
-        Case("a user's account is updated, but for its names") { storage in
+        Case("a user's account is updated, except for its names") { storage in
             let directory = storage.directory
             var ida = UserRow(
                 recordName: "_ida", name: "ida@example.org", emailAddress: "ida@example.org",
@@ -50,7 +50,7 @@ extension StoreConformance {
             try expect(await directory.user(recordName: "_nobody"), equals: nil)
         },
 
-        Case("a verified e-mail address is one user's") { storage in
+        Case("a verified e-mail address belongs to one user") { storage in
             let directory = storage.directory
             let address = "ida@example.org"
             var ida = UserRow(recordName: "_ida", name: "ida", emailAddress: address)
@@ -179,7 +179,7 @@ extension StoreConformance {
             try expect(await directory.isDiscoverable("_ida", in: container), equals: false)
         },
 
-        Case("a server's key remembers how far its signatures were used") { storage in
+        Case("a server's key remembers which of its signatures were used") { storage in
             let directory = storage.directory
             var key = serverKey("k", user: "_server")
             try await directory.put(key)
@@ -189,7 +189,7 @@ extension StoreConformance {
             key.spentThroughMilliseconds = 50
             try expect(await directory.serverKeys(), equals: [key])
             try await directory.deleteServerKey("k")
-            // A request that is running does not restore a revoked key.
+            // A request in progress does not restore a revoked key.
             try await directory.spend(serverKey: "k", through: 60)
             try expect(await directory.serverKeys(), equals: [])
         },

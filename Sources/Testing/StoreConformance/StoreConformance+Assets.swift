@@ -28,7 +28,7 @@ extension StoreConformance {
             try await expect(.other) { try await hold(asset(7, generation: 1), in: store, zone) }
         },
 
-        Case("only assets without a record are taken, the longest untouched first") { storage in
+        Case("only assets without a record are removed, the longest untouched first") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let rows = (1...4).map { asset(UInt8($0), generation: 1) }
             try await store.writeRecords { writer in
@@ -55,7 +55,7 @@ extension StoreConformance {
             }
         },
 
-        Case("a deleted zone lets go of its assets, another keeps its own") { storage in
+        Case("a deleted zone releases its assets, another keeps its own") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let row = asset(1, generation: 1)
             let references = try await store.writeRecords { writer in
@@ -72,14 +72,14 @@ extension StoreConformance {
             try expect(references, equals: [1, 0])
         },
 
-        Case("a blob is there when it is kept, listed, and gone when it is deleted") { storage in
+        Case("a stored blob exists and is listed, and a deleted one is gone") { storage in
             _ = try await storage.store(for: address)
             let blobs = try await storage.blobs(for: address)
             let name = BlobName(sha256: Array(repeating: 0xAB, count: 32), generation: .max)
             let writer = try await blobs.begin()
             try await writer.write([1, 2])
             try await writer.write([3])
-            try expect(try await blobs.open(name) == nil, "a blob is there before it is kept")
+            try expect(try await blobs.open(name) == nil, "a blob exists before it is stored")
             try await writer.keep(as: name, atMilliseconds: 1_234_567)
             await writer.discard()
             let listed = try await blobs.blobs(beginningWith: 0xAB)
@@ -89,7 +89,7 @@ extension StoreConformance {
             try expect(reader.sizeBytes, equals: 3)
             try await blobs.delete(name)
             try await blobs.delete(name)
-            try expect(try await blobs.open(name) == nil, "a deleted blob is there")
+            try expect(try await blobs.open(name) == nil, "a deleted blob exists")
             // An open reader can continue to read.
             try expect(try await reader.read(at: 0, count: 2), equals: [1, 2])
             try expect(try await reader.read(at: 2, count: 9), equals: [3])

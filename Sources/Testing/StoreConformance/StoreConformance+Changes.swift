@@ -3,7 +3,7 @@ import StratusStorage
 
 extension StoreConformance {
     static let changes: [Case] = [
-        Case("changes come oldest first, each record once, as it is now") { storage in
+        Case("changes come oldest first, each record once, in its present state") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a", "b", "c"], in: zone) }
             try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
@@ -16,7 +16,7 @@ extension StoreConformance {
             try expect(none, equals: ChangePage(rows: [], version: 4, moreComing: false))
         },
 
-        Case("the last page returns the zone's version, also where nothing is left to show") {
+        Case("the last page returns the zone's version, even if no record has it") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a", "b"], in: zone) }
@@ -48,7 +48,7 @@ extension StoreConformance {
             try expect(sizes, equals: [10, 10])
         },
 
-        Case("a page ends at its limit for who does not want whole batches") { storage in
+        Case("a page ends at its limit if whole batches are not wanted") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords {
                 _ = try $0.save((0..<5).map { "r\($0)" }, in: zone)
@@ -81,7 +81,7 @@ extension StoreConformance {
             try expect(first.version, equals: 1)
         },
 
-        Case("old tombstones are skipped, but for the device that made the record") { storage in
+        Case("old tombstones are skipped, except for the record's creating device") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { writer in
                 try writer.save(["phone's"], in: zone, device: "phone")
@@ -103,7 +103,7 @@ extension StoreConformance {
             try expect(await names(6, "other"), equals: ["living"])
         },
 
-        Case("a page whose rest is skipped tombstones is the last one") { storage in
+        Case("a page followed only by skipped tombstones is the last one") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             try await store.writeRecords { _ = try $0.save(["b"], in: zone, deleted: true) }
@@ -135,7 +135,7 @@ extension StoreConformance {
             try expect(top, equals: 5)
         },
 
-        Case("a name deleted and saved again lives again") { storage in
+        Case("a deleted name can be saved again") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             try await store.writeRecords { _ = try $0.save(["a"], in: zone, deleted: true) }
@@ -146,7 +146,7 @@ extension StoreConformance {
             try expect(page.rows.map(\.isDeleted), equals: [false])
         },
 
-        Case("a scan gives the living records of a type in byte order") { storage in
+        Case("a scan returns a type's records in byte order, without tombstones") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = (0..<300).map { "n\($0)" }
             try await store.writeRecords { writer in
@@ -171,7 +171,7 @@ extension StoreConformance {
             try expect(await scan(after: "~", count: 2), equals: [])
         },
 
-        Case("a scan may ask and write while it goes on") { storage in
+        Case("a scan's closure may read and write") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = (100..<400).map(String.init)
             try await store.writeRecords { _ = try $0.save(names, in: zone) }

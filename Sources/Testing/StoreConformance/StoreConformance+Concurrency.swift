@@ -7,7 +7,7 @@ extension StoreConformance {
     private static let patienceSeconds = 120
 
     static let concurrency: [Case] = [
-        Case("many writers: versions stay dense and every outcome is its own") { storage in
+        Case("many writers: versions stay dense, and each gets its own outcome") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let writers = 200
             let taken = try await withThrowingTaskGroup(of: ClosedRange<Int64>?.self) { group in
@@ -91,7 +91,7 @@ extension StoreConformance {
         Case("writes that wait run in the order in which they came") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = (0..<150).map { "\($0)" }
-            // One thread for all: each runs until it waits for its outcome, then the next begins.
+            // One thread for all: each task runs until it waits for its outcome, then the next one begins.
             let thread = OwnThread()
             let writes = names.map { name in
                 Task(executorPreference: thread) {
@@ -109,7 +109,7 @@ extension StoreConformance {
     /// Guarantees of engines whose reads continue during a write of the same database, on a snapshot from before
     /// it. In memory reads and writes take turns instead.
     public static let snapshotCases: [Case] = [
-        Case("a read sees one state while a write is committed beside it") { storage in
+        Case("a read sees one state while a write is committed meanwhile") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             let begun = DispatchSemaphore(value: 0)
@@ -161,7 +161,7 @@ extension StoreConformance {
         },
     ]
 
-    /// Saves one to three records; every third writer changes its mind and expects its own refusal.
+    /// Saves one to three records; every third writer throws an error and expects to get the same one.
     private static func saveOrRefuse(
         _ writer: Int, in zone: ZoneRow.Key, of store: any RecordStore
     ) async throws -> ClosedRange<Int64>? {
@@ -182,7 +182,7 @@ extension StoreConformance {
     /// Waits on a thread that may block, with a timeout.
     private static func wait(for semaphore: DispatchSemaphore) throws {
         let outcome = semaphore.wait(timeout: .now() + .seconds(patienceSeconds))
-        try expect(outcome == .success, "the other side never came")
+        try expect(outcome == .success, "the other task did not arrive in time")
     }
 
     /// Runs `body` on a thread outside Swift's pool, where a closure may wait for another.
@@ -193,7 +193,7 @@ extension StoreConformance {
     }
 }
 
-/// A thread of its own for a task that waits.
+/// A separate thread for a task that waits.
 private final class OwnThread: TaskExecutor {
     private let queue = DispatchQueue(label: "stratus.conformance")
 

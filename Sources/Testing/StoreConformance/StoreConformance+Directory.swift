@@ -4,13 +4,13 @@ import Synchronization
 
 extension StoreConformance {
     static let directory: [Case] = [
-        Case("the signing key stays") { storage in
+        Case("the signing key stays the same") { storage in
             let key = try await storage.directory.signingKey()
             try expect(key.count, equals: 32)
             try expect(await storage.directory.signingKey(), equals: key)
         },
 
-        Case("containers are there after they were created") { storage in
+        Case("containers exist after they were created") { storage in
             let directory = storage.directory
             try expect(await directory.container(container), equals: false)
             try await directory.createContainer(container)
@@ -21,7 +21,7 @@ extension StoreConformance {
             try expect(await directory.container(other), equals: false)
         },
 
-        Case("API tokens are kept and replaced") { storage in
+        Case("API tokens are stored and replaced") { storage in
             let directory = storage.directory
             var token = APITokenRow(token: "t", address: container, name: "one")
             try expect(await directory.apiToken("t"), equals: nil)
@@ -32,7 +32,7 @@ extension StoreConformance {
             try expect(await directory.apiToken("t"), equals: token)
         },
 
-        Case("a name belongs to one user, also when many sign up at once") { storage in
+        Case("a name belongs to one user, even if many sign up at once") { storage in
             let directory = storage.directory
             let users = try await withThrowingTaskGroup(of: UserRow.self) { group in
                 for number in 0..<20 {
@@ -53,7 +53,7 @@ extension StoreConformance {
             try expect(await directory.insert(bob), equals: bob)
         },
 
-        Case("sessions are kept, replaced and deleted") { storage in
+        Case("sessions are stored, replaced and deleted") { storage in
             let directory = storage.directory
             var session = SessionRow(
                 identifier: "s", userRecordName: "_alice", staysSignedIn: true,
@@ -66,7 +66,7 @@ extension StoreConformance {
             try expect(await directory.session("s"), equals: nil)
         },
 
-        Case("devices are found by user and container, the longest unused first") { storage in
+        Case("devices are found by user and container, least recently used first") { storage in
             let directory = storage.directory
             func device(_ token: String, _ user: String, used: Int64) -> DeviceRow {
                 DeviceRow(

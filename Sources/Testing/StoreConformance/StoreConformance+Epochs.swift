@@ -3,14 +3,14 @@ import StratusStorage
 
 extension StoreConformance {
     static let epochs: [Case] = [
-        Case("the first write begins an epoch, and the next ones go on in it") { storage in
+        Case("the first write begins an epoch, which the next ones continue") { storage in
             let store = try await storage.store(for: address)
             let unwritten = try await store.read { try $0.epoch }
             let zone = try await store.writeRecords {
                 try $0.createZone(named: "Trails", hasFeed: true).key
             }
             let first = try await store.read { try $0.epoch }
-            try expect(first != unwritten, "an epoch of before the first write goes on")
+            try expect(first != unwritten, "the epoch from before the first write continues")
             for name in ["a", "b", "c"] {
                 try await store.writeRecords { _ = try $0.save([name], in: zone) }
             }
@@ -26,7 +26,7 @@ extension StoreConformance {
             try expect(theirs.identifier != unwritten.identifier, "two databases share an epoch")
         },
 
-        Case("a new epoch begins at the version of now, in a zone with its first change") {
+        Case("a new epoch begins at the present version, in a zone with its first change") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
             let second = try await store.writeRecords {
@@ -60,7 +60,7 @@ extension StoreConformance {
             }
         },
 
-        Case("an epoch of a write that failed is nobody's") { storage in
+        Case("a write that fails leaves no epoch behind") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a"], in: zone) }
             let old = try await store.read { try $0.epoch }
@@ -82,7 +82,7 @@ extension StoreConformance {
             try expect(rows.map(\.startVersion), equals: rows.count == 1 ? [0] : [0, 1])
         },
 
-        Case("merged epochs are one with the next, and the newest stays") { storage in
+        Case("old epochs are merged into the next one, and the newest stays") { storage in
             let (store, zone) = try await storeWithZone(storage)
             for name in ["a", "b", "c"] {
                 try await store.writeRecords { writer in
@@ -103,7 +103,7 @@ extension StoreConformance {
             }
         },
 
-        Case("an event in the outbox keeps the epoch in which it was put there") { storage in
+        Case("an event in the outbox keeps the epoch in which it was enqueued") { storage in
             let (store, _) = try await storeWithZone(storage)
             try await store.writeRecords { try $0.enqueue([1]) }
             let old = try await store.read { try $0.epoch }

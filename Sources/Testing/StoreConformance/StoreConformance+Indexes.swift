@@ -38,7 +38,7 @@ extension StoreConformance {
                 }
             }
         },
-        Case("an entry that is removed is gone, and its neighbours stay") { storage in
+        Case("a removed entry is gone, and its neighbours stay") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let left = try await store.writeRecords { writer in
                 let index = try writer.createIndex(definition("beds"), phase: .readable)
@@ -68,7 +68,7 @@ extension StoreConformance {
             }
             try expect(counts, equals: [0, 1])
         },
-        Case("an index keeps its phase and progress, and its key is given once") { storage in
+        Case("an index keeps its phase and progress, and its key is not reused") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let keys = try await store.writeRecords { writer in
                 var first = try writer.createIndex(definition("beds"), phase: .building)
@@ -95,10 +95,10 @@ extension StoreConformance {
                     try writer.put(IndexEntry(key: [1], name: "a"), of: index.key, in: zone)
                     throw Refusal()
                 }
-            } catch is Refusal {}  // the case's own
+            } catch is Refusal {}  // thrown above
             try await store.read { try expect($0.indexes(), equals: []) }
         },
-        Case("a zone's records of all types come by name, tombstones too") { storage in
+        Case("a zone's records of all types are sorted by name, including tombstones") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let names = try await store.writeRecords { writer in
                 try writer.save(["c", "a"], in: zone)
@@ -123,7 +123,7 @@ extension StoreConformance {
         IndexEntry(key: [], name: ""), IndexEntry(key: [0xFF], name: "")
     )
 
-    /// More entries than a step of any store holds, in no order, some of them with one key.
+    /// More entries than one step of any store, in no order, some of them with the same key.
     private static let scrambled: [IndexEntry] = (0..<700).map { number in
         let mixed = number * 337 % 701
         return IndexEntry(

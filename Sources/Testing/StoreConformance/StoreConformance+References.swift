@@ -39,7 +39,7 @@ extension StoreConformance {
             try expect(try await holders(.validate), equals: ["d"])
         },
 
-        Case("a deleted zone's references and replaced states go with it") { storage in
+        Case("a deleted zone loses its references and replaced states") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { writer in
                 try writer.put(

@@ -26,7 +26,7 @@ extension StoreConformance {
             try expect(await directory.schema(of: production), equals: SchemaRows())
         },
 
-        Case("a field keeps its first marks, a system field among them") { storage in
+        Case("a field keeps its first marks, and so does a system field") { storage in
             let directory = storage.directory
             let recordID = SchemaFieldRow(recordType: "Trail", .recordID, indexes: .queryable)
             let name = field("name", .string, indexes: [.queryable, .sortable, .searchable])
@@ -37,7 +37,7 @@ extension StoreConformance {
             try expect(await directory.schema(of: container).fields, equals: [recordID, name])
         },
 
-        Case("two requests that add one field at once see the same type") { storage in
+        Case("requests that add one field at once get the same type") { storage in
             let directory = storage.directory
             let types: [FieldType] = [.string, .int64, .double, .bytes]
             let answers = try await withThrowingTaskGroup(of: [SchemaFieldRow].self) { group in
@@ -105,7 +105,7 @@ extension StoreConformance {
             try expect(await directory.schema(of: production), equals: SchemaRows())
         },
 
-        Case("roles are given and taken, and only a change counts") { storage in
+        Case("roles are assigned and revoked, and only a change raises the version") { storage in
             let directory = storage.directory
             func give(_ role: String, _ user: String, _ isAssigned: Bool) async throws {
                 try await directory.setRole(

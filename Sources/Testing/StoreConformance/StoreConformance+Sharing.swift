@@ -11,7 +11,7 @@ extension StoreConformance {
     }
 
     private static let shares: [Case] = [
-        Case("shares and who has access by them are found") { storage in
+        Case("shares are found, and the users with access to them") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let first = ShareRow(zone: zone, name: "S", root: "r", shortGUID: "g1")
             let second = ShareRow(zone: zone, name: "T", root: nil, shortGUID: "g2")
@@ -67,7 +67,7 @@ extension StoreConformance {
             }
         },
 
-        Case("a record's sharing data is kept") { storage in
+        Case("a record's sharing data is stored") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { writer in
                 let versions = try writer.takeVersions(2, in: zone)
@@ -94,7 +94,7 @@ extension StoreConformance {
     }
 
     private static let views: [Case] = [
-        Case("descendants are found at any depth, and cycles end") { storage in
+        Case("descendants are found at any depth, and cycles do not loop") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { writer in
                 for (name, parent) in [("a", "c"), ("b", "a"), ("c", "b"), ("d", "c")] {
@@ -137,7 +137,7 @@ extension StoreConformance {
         },
     ]
 
-    /// Ten records under the roots in turn, one elsewhere; then every third one leaves, and one is back.
+    /// Puts ten records under the roots in turn, except one; then every third one leaves, and one comes back.
     private static func checkView(
         of roots: [String], in zoneName: String, _ storage: any StorageEngine
     ) async throws {
@@ -200,7 +200,7 @@ extension StoreConformance {
     }
 
     private static let sharedZones: [Case] = [
-        Case("zones of others are listed, in the order of their changes too") { storage in
+        Case("other users' zones are listed, also in the order of their changes") { storage in
             let store = try await storage.store(for: address)
             let start = try await store.read { try $0.databaseVersion }
             try await store.writeRecords { writer in

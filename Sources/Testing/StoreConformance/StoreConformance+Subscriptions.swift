@@ -57,7 +57,7 @@ extension StoreConformance {
             }
         },
 
-        Case("the outbox keeps its order and gives no identifier twice") { storage in
+        Case("the outbox keeps its order and uses no identifier twice") { storage in
             let store = try await storage.store(for: address)
             for body: [UInt8] in [[1], [2], [3]] {
                 try await store.writeRecords { try $0.enqueue(body) }
@@ -73,14 +73,14 @@ extension StoreConformance {
             let rest = try await store.read { try $0.outbox(limit: 9) }
             try expect(rest.map(\.body), equals: [[3]])
             let last = try unwrap(rest.last?.identifier)
-            try expect(last > sent, "the outbox goes backwards")
+            try expect(last > sent, "the outbox is out of order")
             try await store.writeRecords { writer in
                 try writer.dequeue(through: last)
                 try writer.enqueue([4])
             }
             let fresh = try await store.read { try $0.outbox(limit: 9) }
             try expect(fresh.map(\.body), equals: [[4]])
-            try expect(try unwrap(fresh.first?.identifier) > last, "an identifier was given twice")
+            try expect(try unwrap(fresh.first?.identifier) > last, "an identifier was used twice")
         },
     ]
 }

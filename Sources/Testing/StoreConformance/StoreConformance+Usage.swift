@@ -3,7 +3,7 @@ import StratusStorage
 
 extension StoreConformance {
     static let usage: [Case] = [
-        Case("records are counted by name and fields, however they come and go") { storage in
+        Case("records are counted by name and fields after each kind of change") { storage in
             let (store, trails) = try await storeWithZone(storage)
             try await expect(try store.read { try $0.recordBytes }, equals: 0)
             try await store.writeRecords { writer in
@@ -34,7 +34,7 @@ extension StoreConformance {
             try await expectBytes(left.values.reduce(0) { $0 + $1.sizeBytes }, store)
         },
 
-        Case("a deleted zone counts nothing, also when it comes back") { storage in
+        Case("a deleted zone counts nothing, even when recreated") { storage in
             let (store, trails) = try await storeWithZone(storage)
             let huts = try await store.writeRecords {
                 try $0.createZone(named: "Huts", hasFeed: true).key

@@ -11,7 +11,7 @@ extension StoreConformance {
             try expect(zones.first?.hasFeed, equals: false)
         },
 
-        Case("a record comes back as it was put, whatever its text and bytes") { storage in
+        Case("a record is read as it was put, with any text and bytes") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let row = RecordRow(
                 zone: zone, name: "a ~ name", type: "T", version: 1, commitVersion: 1,
@@ -66,7 +66,7 @@ extension StoreConformance {
             try expect(next, equals: 1...1)
         },
 
-        Case("a closure sees what it wrote, and the next sees it too") { storage in
+        Case("a closure sees its own writes, and so does the next one") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let inside = try await store.writeRecords { writer in
                 try writer.save(["a"], in: zone)

@@ -41,7 +41,7 @@ extension StoreConformance {
             try expect(found?.encryptionScope, equals: .perRecord)
         },
 
-        Case("zones are listed by name, deleted ones not") { storage in
+        Case("zones are listed by name, without deleted ones") { storage in
             let store = try await storage.store(for: address)
             let names = try await store.writeRecords { writer in
                 for name in ["b", "B", "a", "c"] {
@@ -70,7 +70,7 @@ extension StoreConformance {
             try expect(version, equals: 5)
         },
 
-        Case("taking no versions, or those of a deleted zone, is refused") { storage in
+        Case("taking no versions, or versions of a deleted zone, is refused") { storage in
             let (store, zone) = try await storeWithZone(storage)
             try await expect(.other) {
                 try await store.writeRecords { _ = try $0.takeVersions(0, in: zone) }
@@ -88,7 +88,7 @@ extension StoreConformance {
             }
         },
 
-        Case("a zone that is created again goes on with its versions in a new generation") {
+        Case("a recreated zone continues its versions in a new generation") {
             storage in
             let (store, zone) = try await storeWithZone(storage)
             try await store.writeRecords { _ = try $0.save(["a", "b"], in: zone) }
@@ -125,13 +125,13 @@ extension StoreConformance {
             let changed = try await store.read { try $0.zones(changedAfter: start, limit: 10) }
             try expect(changed.map(\.name), equals: ["b", "c", "a"])
             try expect(changed.map(\.deletion), equals: [.deleted, nil, nil])
-            // Paged one by one, nothing is lost between two zones of one write.
+            // With pages of one zone, no zone of the same write is lost.
             var cursor = start
             var names: [String] = []
             while let zone = try await store.read({ [cursor] in
                 try $0.zones(changedAfter: cursor, limit: 1).first
             }) {
-                try expect(zone.changedAtDatabaseVersion > cursor, "the feed stands still")
+                try expect(zone.changedAtDatabaseVersion > cursor, "the feed makes no progress")
                 cursor = zone.changedAtDatabaseVersion
                 names.append(zone.name)
             }

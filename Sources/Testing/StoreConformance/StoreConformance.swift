@@ -35,7 +35,7 @@ public enum StoreConformance {
 
     /// A broken guarantee.
     public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// What was found in place of what the guarantee says.
+        /// What was found, and what the guarantee requires.
         public let message: String
         /// The source file of the check that failed, as `#fileID` names it.
         public let file: String
@@ -90,7 +90,7 @@ extension StoreConformance {
     }
 }
 
-// MARK: What the cases work with
+// MARK: Helpers of the cases
 
 extension StoreConformance {
     /// An error that a closure of a case throws on purpose.
@@ -148,7 +148,7 @@ extension RecordTransaction {
 }
 
 extension ChangeCursor {
-    /// A cursor that leaves no tombstone out.
+    /// A cursor that includes all tombstones.
     static func after(_ version: Int64) -> ChangeCursor {
         ChangeCursor(version: version, skipTombstonesThrough: 0, device: "")
     }

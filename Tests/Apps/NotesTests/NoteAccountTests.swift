@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Who is signed in on a device, and whose note it shows.
+/// Which user is signed in on a device, and whose note it shows.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteAccountTests {
     @Test func signOutRemovesAndSignInRestores() async throws {
@@ -22,7 +22,7 @@ struct NoteAccountTests {
         await phone.app.accountChanged()
         #expect(await phone.text.isEmpty)
         try await phone.save("Bob's own")
-        // From one to the other, without a word.
+        // From one account to the other, without a sign-out between.
         try await world.cloud.signIn("alice", on: phone.container.connection)
         await phone.app.accountChanged()
         #expect(await phone.text == "Alice's own")
@@ -30,7 +30,7 @@ struct NoteAccountTests {
         #expect(try await world.open("bobs", user: "bob").text == "Bob's own")
     }
 
-    /// The notification is enough.
+    /// The account-change notification is enough.
     @Test func accountChangeIsHeard() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
@@ -50,7 +50,7 @@ struct NoteAccountTests {
         try await phone.app.type("not sent")
         #expect(try await !phone.app.prepareSignOut(anyway: false))
         #expect(await phone.text == "not sent")
-        // The session ends all the same, on another way.
+        // Signing out elsewhere ends the session anyway.
         await phone.app.setOffline(true)
         await phone.app.setOffline(false)
         try await phone.app.type("not sent either")
@@ -76,7 +76,7 @@ struct NoteAccountTests {
         #expect(try !String(decoding: phone.bytes(), as: UTF8.self).contains("sent"))
     }
 
-    /// Signing in may be another program's doing: the app finds its user at the start.
+    /// Another program may sign the user in: the app finds the user at the next start.
     @Test func noteOfBeforeSignInIsAdoptedAtTheNextStart() async throws {
         let world = try NotesWorld()
         let before = try await world.open("phone", user: nil)
@@ -91,7 +91,7 @@ struct NoteAccountTests {
         #expect(try await world.open("tablet").text == "typed before")
     }
 
-    /// The app works before anybody signs in, and what was typed becomes the person's.
+    /// The app works before a user signs in, and the typed text becomes the user's.
     @Test func noteOfBeforeSignInIsAdopted() async throws {
         let world = try NotesWorld()
         let tablet = try await world.open("tablet")
@@ -103,7 +103,7 @@ struct NoteAccountTests {
         let saves = world.count(RecordsModify.self)
         try await world.cloud.signIn("alice", on: phone.container.connection)
         await phone.app.accountChanged()
-        // It is asked first whether there is a note: no save meets a conflict.
+        // The app first asks whether there is a note, so no save causes a conflict.
         #expect(saves.end() == 1)
         #expect(await phone.text == "typed before")
         #expect(await phone.status.lines == ["In the cloud."])
@@ -115,7 +115,7 @@ struct NoteAccountTests {
         #expect(await phone.text.isEmpty)
     }
 
-    /// Who the new user is cannot be asked: the former one's note is not shown meanwhile.
+    /// While the new user is unknown because the service cannot be reached, the former user's note is not shown.
     @Test func unknownUserSeesNothing() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")

@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Two devices that changed the note, and apps of two ages.
+/// Two devices that changed the note, and an older and a newer version of the app.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteConflictTests {
     @Test(arguments: [true, false])
@@ -24,12 +24,12 @@ struct NoteConflictTests {
             #expect(await device.text == "absent-minded")
             #expect(await device.status.lines == ["In the cloud."])
         }
-        // Whoever resolved it has the other text.
+        // The device that resolved the conflict keeps the other text.
         #expect(await order[1].app.copy.overruled == "in the aeroplane")
         #expect(await order[0].app.copy.overruled == nil)
     }
 
-    /// An edit that follows what was seen is the later one, whatever the clock says.
+    /// An edit of a text that was seen before is later than that text, whatever the clock says.
     @Test func slowClockLosesNothing() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
@@ -53,7 +53,7 @@ struct NoteConflictTests {
         await note.retire()
     }
 
-    /// A save whose answer was lost is no other person's edit.
+    /// A save whose answer was lost does not count as another device's edit.
     @Test func lostAnswerIsNoConflict() async throws {
         let world = try NotesWorld()
         let phone = try await world.openTyping(beforeFault: .dropConnectionAfterCommit)
@@ -64,7 +64,7 @@ struct NoteConflictTests {
         #expect(await phone.app.copy.overruled == nil)
     }
 
-    /// Another device that is faster again and again only makes it take longer.
+    /// If another device keeps saving first, saving only takes longer.
     @Test func conflictIsRepeatedUntilSaved() async throws {
         let serviceClock = TestClock()
         let world = try NotesWorld(cloud: TestCloud(clock: serviceClock))
@@ -75,7 +75,7 @@ struct NoteConflictTests {
         try await phone.save("two")
         world.clock.advance(bySeconds: 1)
         try await tablet.app.type("three")
-        /// The note of another device, an hour behind.
+        /// Saves the note of another device, an hour behind.
         func save(_ text: String) async throws {
             let record = try await phone.container.privateCloudDatabase.record(
                 for: CKRecord.ID(
@@ -86,7 +86,7 @@ struct NoteConflictTests {
             _ = try await phone.container.privateCloudDatabase.save(record)
         }
         try await save("four")
-        // While the second go is at the service, the other one is faster once more.
+        // While the second attempt is at the service, the other device saves first again.
         world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 0))
         world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 1))
         let going = Task { await tablet.app.setOffline(false) }
@@ -99,7 +99,7 @@ struct NoteConflictTests {
         #expect(await tablet.app.copy.overruled == "five")
     }
 
-    /// What is said of a record may stand inside what is said of all of them.
+    /// An error of one record may be inside a partial failure.
     @Test func errorInsidePartialFailureIsFound() {
         let id = CKRecord.ID(recordName: "note")
         let ours = CKRecord(recordType: "note", recordID: id)
@@ -137,7 +137,7 @@ struct NoteConflictTests {
         let sentence = "A newer version of the app wrote this note: update the app on this device."
         #expect(await old.status.error == sentence)
         #expect(await old.text == "by the old app")
-        // What is typed here stays here, and overwrites nothing.
+        // The text typed here stays on this device, and overwrites nothing.
         world.clock.advance(bySeconds: 1)
         try await old.app.type("typed before the update")
         await old.app.sync()
@@ -145,14 +145,14 @@ struct NoteConflictTests {
         #expect(await old.status.step == .waiting)
         await new.app.sync()
         #expect(await new.text == "by the new app")
-        // So does an app that has never seen the note.
+        // The same for an app that has never seen the note.
         let other = try await world.open("other")
         #expect(await other.status.error == sentence)
         try await other.app.type("from an old device")
         await other.app.sync()
         await new.app.sync()
         #expect(await new.text == "by the new app")
-        // After the update the later edit goes up.
+        // After the update the later edit is sent.
         await old.app.close()
         let updated = try await world.open("old", version: 2)
         #expect(await updated.status.lines == ["In the cloud."])

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Without the service, and when it says no.
+/// The app without the service, and when the service refuses requests.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteOfflineTests {
     @Test func offlineEditsGoUpLater() async throws {
@@ -29,7 +29,7 @@ struct NoteOfflineTests {
     @Test func lostServiceIsTriedAgainByItself() async throws {
         let world = try NotesWorld()
         let phone = try await world.openTyping(beforeFault: .dropConnectionBeforeCommit)
-        // The typing timer fires and is done with: from here on nothing is left but the retry.
+        // The typing timer fires; from here on only the retry is left.
         await phone.typingPauses()
         await phone.wait {
             if case .statusChanged(let status) = $0 {
@@ -49,7 +49,7 @@ struct NoteOfflineTests {
         #expect(try await world.open("tablet").text == "two")
     }
 
-    /// The service says how long it wants to be left alone.
+    /// The service says how long the app should wait.
     @Test func retryWaitsAsLongAsAsked() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
@@ -98,7 +98,7 @@ struct NoteOfflineTests {
         #expect(error.contains(refusal.words), "\(error)")
         #expect(await phone.text == "two")
         #expect(await phone.app.copy.isUnsaved)
-        // What the app can resolve, or the person has resolved, is not shown any more.
+        // Once the error is resolved, it is no longer shown.
         await phone.app.sync()
         #expect(await phone.status.lines == ["In the cloud."])
     }
@@ -117,7 +117,7 @@ struct NoteOfflineTests {
         #expect(await tablet.text == "one")
         #expect(await tablet.status.wasRemoved)
         #expect(await tablet.status.stepSentence.contains("removed from the cloud"))
-        // The phone did not hear of it.
+        // The phone was not notified.
         try await phone.save("two")
         #expect(await phone.app.copy.overruled == nil)
         await tablet.app.sync()
@@ -146,11 +146,12 @@ struct NoteOfflineTests {
         var copy = NoteCopy()
         copy.text = "whole"
         try file.write(copy)
-        // What a process leaves that is killed while it writes.
+        // The file of a process that was killed while writing.
         try Data("{\"text\":\"ha".utf8).write(
             to: URL(fileURLWithPath: folder.path + "/note-%5Falice.json.new"))
         #expect(try NoteFile(folder: folder.path, owner: "_alice").read() == copy)
-        // A file is not written over: whoever has it open, as a restart would find it, has the whole of the old one.
+        // A file is replaced, not overwritten: a reader that has it open, as after a restart, reads all of the old
+        // one.
         let path = folder.path + "/note-%5Falice.json"
         let old = try #require(FileHandle(forReadingAtPath: path))
         let oldBytes = try Data(contentsOf: URL(fileURLWithPath: path))

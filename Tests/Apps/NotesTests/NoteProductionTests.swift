@@ -5,7 +5,7 @@ import StratusService
 import StratusTesting
 import Testing
 
-/// The app in production, where nothing comes into being by a save.
+/// The app in production, where saves create no types or fields.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteProductionTests {
     @Test func appRunsOnItsDeployedSchema() async throws {

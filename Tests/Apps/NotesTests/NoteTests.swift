@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// One note on the devices of one person, at a service that does what it should.
+/// One note on one person's devices, at a service that works as it should.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteTests {
     private let recordID = CKRecord.ID(
@@ -18,13 +18,13 @@ struct NoteTests {
         #expect(record.recordType == "note" && record["version"] as? Int == 1)
         #expect(record["text"] is CKAsset)
         let modified = try #require(record["modified"] as? Date)
-        // When it was typed, not when it was saved.
+        // The time when it was typed, not when it was saved.
         #expect(modified == TestClock().now)
         let tablet = try await world.open("tablet")
         #expect(await tablet.text == "Buy milk.\nCall Ida.")
         #expect(await tablet.app.copy.modified == modified)
         #expect(await tablet.status.lines == ["In the cloud."])
-        // The asset's file was only for the way.
+        // The asset's file is removed after the upload.
         #expect(try FileManager.default.contentsOfDirectory(atPath: phone.path).count == 1)
     }
 
@@ -41,7 +41,7 @@ struct NoteTests {
         await phone.until { $0 == .saved }
         #expect(saves.end() == 1)
         #expect(try await world.open("tablet").text == "The milk")
-        // The next key starts the timer anew.
+        // The next key starts the timer again.
         try await phone.app.type("The milk.")
         await phone.typingPauses()
         await phone.until { $0 == .saved }
@@ -53,11 +53,11 @@ struct NoteTests {
         let phone = try await world.open("phone")
         try await phone.save("one")
         let record = try await phone.container.privateCloudDatabase.record(for: recordID)
-        // Another device is faster, so that the save takes two goes and an edit comes between them.
+        // Another device saves first, so the save takes two attempts, with an edit between them.
         record["modified"] = Date(timeIntervalSince1970: 1)
         _ = try await phone.container.privateCloudDatabase.save(record)
         try await phone.app.type("two")
-        // The save is at the service, with the text of before.
+        // The service is processing the save of the earlier text.
         world.cloud.faults.next(of: RecordsModify.self, .delay(seconds: 0.5))
         let syncing = Task { await phone.app.sync() }
         try await world.faultsAreMet()
@@ -114,7 +114,7 @@ struct NoteTests {
         await tablet.wait { $0 == .textChanged("one") }
         try await phone.save("two")
         await tablet.wait { $0 == .textChanged("two") }
-        // A dropped push is made good by the next one.
+        // A dropped push is made up for by the next one.
         world.cloud.faults.dropNotifications(1)
         try await phone.save("three")
         try await phone.save("four")
@@ -146,14 +146,14 @@ struct NoteTests {
         await first.app.sync()
         await first.app.close()
         try await phone.save("two")
-        // Only a request that names a token meets this fault, and then everything is fetched.
+        // Only a request with a token meets this fault, after which everything is fetched.
         world.cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
         let counted = world.cloud.faults.remaining.count
         let tablet = try await world.open("tablet")
         #expect(counted == 1 && world.cloud.faults.remaining.isEmpty)
         #expect(await tablet.text == "two")
         #expect(await tablet.status.error == nil)
-        // Nothing changed: nothing comes.
+        // Nothing changed, so there is no data.
         let userInfo: [AnyHashable: Any] = [
             "ck": [
                 "cid": NotesWorld.container, "nid": "1", "qry": ["sid": "note-changes", "fo": 2],
@@ -171,7 +171,7 @@ extension NoteController.Event {
 }
 
 extension NoteDevice {
-    /// Waits until the service has the subscription, which nobody else waits for.
+    /// Waits until the service has the subscription, which the app does not wait for.
     func subscribed() async throws {
         while try await container.privateCloudDatabase.allSubscriptions().isEmpty {
             await Task.yield()

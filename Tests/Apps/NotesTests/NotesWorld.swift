@@ -21,8 +21,8 @@ final class NotesWorld: Sendable {
     }
 
     /// - Parameters:
-    ///   - owner: whom the device knows to be signed in.
-    ///   - version: of the app on this device.
+    ///   - owner: the user whom the device knows to be signed in.
+    ///   - version: the app's version on this device.
     func open(
         _ device: String, user: String? = "alice", owner: String? = nil, version: Int = 1,
         isStarted: Bool = true
@@ -48,7 +48,7 @@ final class NotesWorld: Sendable {
         return opened
     }
 
-    /// A phone that has saved "one" and typed "two", the save of which will meet a fault.
+    /// A phone that has saved "one" and typed "two", whose save will meet a fault.
     func openTyping(beforeFault fault: CloudFaults.Effect) async throws -> NoteDevice {
         let phone = try await open("phone")
         try await phone.save("one")
@@ -57,7 +57,7 @@ final class NotesWorld: Sendable {
         return phone
     }
 
-    /// Waits until every fault has met its request; the test's time limit ends it else.
+    /// Waits until every fault has met its request; otherwise the test's time limit ends the wait.
     func faultsAreMet() async throws {
         while !cloud.faults.remaining.isEmpty {
             try Task.checkCancellation()
@@ -77,7 +77,9 @@ struct RequestCount {
 
     let cloud: TestCloud
 
-    /// Since the count began; it ends with this.
+    /// Ends the count.
+    ///
+    /// - Returns: the number of requests since it began.
     func end() -> Int {
         let left = cloud.faults.remaining.first?.times ?? 0
         cloud.faults.clear()
@@ -85,7 +87,7 @@ struct RequestCount {
     }
 }
 
-/// One device of a user, with what its screen was told.
+/// One device of a user, with the events that its screen received.
 final class NoteDevice: Sendable {
     let app: NoteController
     let container: CKContainer
@@ -116,7 +118,7 @@ final class NoteDevice: Sendable {
         clock.advance(bySeconds: NoteController.typingSeconds)
     }
 
-    /// Waits until the note is so far.
+    /// Waits until the note has reached this step.
     func until(_ condition: @escaping @Sendable (NoteStatus.Step) -> Bool) async {
         while true {
             let count = await seen.count
@@ -125,12 +127,12 @@ final class NoteDevice: Sendable {
         }
     }
 
-    /// Waits for an event, also one that was before.
+    /// Waits for an event; an earlier one counts too.
     func wait(_ condition: @escaping @Sendable (NoteController.Event) -> Bool) async {
         await seen.wait(condition)
     }
 
-    /// Everything that lies on the device's disk.
+    /// The contents of all files on the device's disk.
     func bytes() throws -> Data {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted().reduce(Data()) {
             $0 + (FileManager.default.contents(atPath: path + "/" + $1) ?? Data())

@@ -3,7 +3,7 @@ import TestSeeds
 import Testing
 
 @Suite struct ConvergenceTests {
-    /// Entries of a few people over a few items, with clashing times, unknown items and actions.
+    /// Entries of a few people about a few items, with equal times, unknown items and unknown actions.
     private func randomEntries(using generator: inout SeededGenerator) -> [JournalEntry] {
         let actions: [JournalEntry.Action] = [
             .create, .add, .add, .add, .tick, .untick, .remove, .rename, .recolour, .reorder,
@@ -46,7 +46,7 @@ import Testing
         expectNothingLost(entries: entries, list: list)
     }
 
-    /// Every item that was added and never removed is in the list, and none is there twice.
+    /// Checks that every item that was added and never removed is in the list exactly once.
     private func expectNothingLost(entries: [JournalEntry], list: ShoppingList) {
         let added = Set(
             entries.filter { $0.action == .add || $0.action == .untick && $0.value != nil }
@@ -58,7 +58,7 @@ import Testing
         #expect(Set(shown).isSubset(of: added))
     }
 
-    /// Two devices that edit, meet and edit again, with `editTime`: their edits stand as made.
+    /// Two devices that edit, sync and edit again, with `editTime`: their edits stay as made.
     @Test(arguments: Seeds.forTest("ConvergenceTests, meeting", count: 20))
     func mergedDevicesConverge(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

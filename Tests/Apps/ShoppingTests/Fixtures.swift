@@ -1,11 +1,11 @@
 import ShoppingCore
 import StratusTesting
 
-/// Makes entries with short names, for tests that tell a story.
+/// Creates entries with short names, so that tests are easy to read.
 struct Person {
     let writer: JournalWriter
 
-    /// - Parameter device: what the device is called.
+    /// - Parameter device: the device's name.
     init(_ name: String, device: String? = nil) {
         writer = JournalWriter(
             listID: "weekly", device: device ?? "\(name)'s phone", deviceID: "\(name) 1",

@@ -10,13 +10,13 @@ import Synchronization
 import TestProcesses
 import Testing
 
-/// The app in production, where nothing comes into being by a save.
+/// The app in production, where saves create no types or fields.
 @Suite(.timeLimit(.minutes(20)))
 struct ProductionTests {
     private static let identifier = "iCloud.org.example.Shopping"
     private static let day: Int64 = 86_400_000
 
-    /// The schema as it lies beside the app.
+    /// The schema from the app's folder.
     private static let schema = Result {
         try String(
             contentsOfFile: #filePath.replacing(
@@ -60,8 +60,8 @@ struct ProductionTests {
         #expect(problems == [])
     }
 
-    /// Each field is missed where it is cut out of the text, but for the cache's own, `stratusFieldTimes`: without it two
-    /// edits of one record are merged as a whole.
+    /// Removing a field from the schema causes a problem, except for the cache's own `stratusFieldTimes`: without it
+    /// two edits of one record are merged as a whole.
     @Test(
         arguments: try schema.get().matches(of: /(?m)^ +("?\w+"?) +[A-Z]\w+(?: [A-Z ]+)?,?$/)
             .map { String($0.1) }.filter { $0 != "stratusFieldTimes" })
@@ -69,7 +69,7 @@ struct ProductionTests {
         let whole = try Self.schema.get()
         var cut = ""
         for type in whole.split(separator: "RECORD TYPE", omittingEmptySubsequences: false) {
-            // Each type that has the field loses it; a comma before the end goes with the last one.
+            // Each type loses the field; if it was the last one, the comma before it is removed too.
             let lines = type.split(separator: "\n", omittingEmptySubsequences: false)
                 .filter { !($0.split(separator: " ").first == field[...]) }
             cut +=
@@ -86,7 +86,7 @@ struct ProductionTests {
         #expect(!problems.isEmpty)
     }
 
-    /// What goes wrong where two people use all that the app has.
+    /// The problems that occur when two people use all features of the app.
     private static func problems(with schema: String) async throws -> [String] {
         let deployed = try await Deployed(schema)
         let phone = try await deployed.open("phone", "alice@example.org")

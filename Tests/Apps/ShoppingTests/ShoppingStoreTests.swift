@@ -80,7 +80,7 @@ struct ShoppingStoreTests {
         let notifiedTablet = await tablet.changes()
         try await phone.perform(
             [.rename(itemID: bread, name: "Rye"), .renameList(title: "Food")], in: weekly)
-        // Longer than a device can err about the service's clock, while time runs a second per look at it.
+        // Longer than a device's estimate of the service's clock can be wrong; each read of the clock takes a second.
         world.pass(milliseconds: 3_600_000)
         try await tablet.perform(
             [.rename(itemID: bread, name: "Rolls"), .renameList(title: "Weekly")], in: weekly)
@@ -186,7 +186,7 @@ struct ShoppingStoreTests {
         return entry
     }
 
-    /// What another client wrote must not end the app, now and at every start.
+    /// Another client's entry must not crash the app, now and at every start.
     @Test(arguments: [9.3e15, 1e300])
     func entryWithOverflowingEditTimeIsIgnored(_ seconds: Double) async throws {
         let phone = try await world.open("phone")
@@ -194,7 +194,7 @@ struct ShoppingStoreTests {
         try await phone.sync()
         let entry = entry(of: weekly, "recolour", atSeconds: seconds)
         entry["value"] = "red"
-        // Whether the service takes such a date is its own affair.
+        // The service may accept or refuse such a date.
         _ = try? await world.container("web").privateCloudDatabase.save(entry)
         let tablet = try await world.open("tablet")
         try await tablet.sync()

@@ -9,7 +9,7 @@ import Synchronization
 import TestProcesses
 import Testing
 
-/// A cloud in this process, a folder for the devices' files, and one clock for everybody.
+/// A cloud in this process, a folder for the devices' files, and one clock for all devices.
 final class ShoppingWorld: Sendable {
     /// The addresses of two people.
     let (alice, bob) = ("alice@example.org", "bob@example.org")
@@ -32,8 +32,8 @@ final class ShoppingWorld: Sendable {
     }
 
     /// - Parameters:
-    ///   - device: which one; its file and its way to the service bear this.
-    ///   - name: what it is called; else the same.
+    ///   - device: identifies the device in its file and its connection.
+    ///   - name: the device's name; `device` by default.
     func open(
         _ device: String, user: String? = "alice", name: String? = nil
     ) async throws -> ShoppingStore {
@@ -91,7 +91,7 @@ final class ShoppingWorld: Sendable {
         clock.milliseconds.withLock { $0 += passed }
     }
 
-    /// A second later at each look.
+    /// The time, a second later at each call.
     func now() -> Int64 {
         clock.milliseconds.withLock { milliseconds in
             milliseconds += 1_000
@@ -108,7 +108,7 @@ final class DeviceClock: Sendable {
 }
 
 extension TestCloud {
-    /// One in which months pass between two requests.
+    /// A cloud whose sessions last while months pass between two requests.
     static func lasting(_ clock: DeviceClock) -> TestCloud {
         var world = World.live
         world.nowMilliseconds = { clock.milliseconds.withLock { $0 } }

@@ -8,14 +8,14 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// How a change comes to sight elsewhere, by what happens and not by how long it takes: nobody asks again and again.
+/// How a change reaches another screen, tested by the sequence of requests and not by time: there is no polling.
 @Suite(.timeLimit(.minutes(20)))
 struct SightTests {
     private let world: ShoppingWorld
 
     init() throws { world = try ShoppingWorld() }
 
-    /// A device that looks for changes by itself only once in a day, and what goes to the service and comes from there.
+    /// A device that fetches on its own only once a day, and the log of its requests and pushes.
     private func open(_ device: String, user: String) async throws -> (ShoppingStore, WayLog) {
         let link = try await world.cloud.connect(user: user, device: device)
         let log = WayLog(try #require(link.transport as? any AccountTransport))
@@ -28,7 +28,8 @@ struct SightTests {
         return (store, log)
     }
 
-    /// A change on Alice's phone is one request, and on Bob's screen after one push and one fetch: whatever it is of the list.
+    /// A change on Alice's phone takes one request, and reaches Bob's screen after one push and one fetch, whatever the
+    /// change is.
     @Test func changeIsSeenAfterOnePushAndOneFetch() async throws {
         let (phone, sent) = try await open("phone", user: world.alice)
         let (bobs, seen) = try await open("bobs", user: world.bob)
@@ -39,15 +40,15 @@ struct SightTests {
         try await phone.sync()
         for store in [phone, bobs] { await store.start() }
         var changes = await bobs.changes().makeAsyncIterator()
-        /// What Alice does, until Bob is told of it.
+        /// Performs Alice's actions, and waits until Bob is notified.
         func see(_ sentence: String, _ actions: [ShoppingAction]) async throws {
-            // Whatever was under way has come to its end.
+            // Finishes earlier work.
             for store in [phone, bobs] { try await store.sync() }
             sent.clear()
             seen.clear()
             try await phone.perform(actions, in: weekly)
             while let change = await changes.next(), !change.sentence.hasPrefix(sentence) {}
-            // The document's own order: which zones changed, and what in them.
+            // The documented order: which zones changed, then their changes.
             #expect(
                 seen.steps == ["push", "changes/database", "changes/zone"], "\(sentence)")
             #expect(sent.steps == ["records/modify"], "\(sentence)")
@@ -55,7 +56,7 @@ struct SightTests {
         try await see("Milk added by", [.add(names: ["Milk"], afterItemID: nil)])
         let milk = try #require(await bobs.list(his)?.items.first?.id)
         try await see("Milk ticked by", [.tick(itemID: milk)])
-        // An entry and the root record with the new title.
+        // An entry, and the root record with the new title.
         try await see("the list is now called Food by", [.renameList(title: "Food")])
         for number in 0..<5 {
             try await see(
@@ -65,7 +66,7 @@ struct SightTests {
     }
 }
 
-/// The way of a device to the service, and what happens on it.
+/// A device's connection to the service, with a log.
 private final class WayLog: PassingTransport {
     let inner: any AccountTransport
     private let log = Mutex<[String]>([])

@@ -3,7 +3,8 @@ import ShoppingCore
 import TestSeeds
 import Testing
 
-/// A year of shopping: two people, four devices, offline now and then, with restarts into new versions of the app.
+/// A year of shopping: two people, four devices that are offline at times, and restarts into new versions of the
+/// app.
 @Suite(.timeLimit(.minutes(30)))
 struct SimulatedYearTests {
     /// `STRATUS_LONG=1` writes 20,000 entries.
@@ -65,7 +66,7 @@ struct SimulatedYearTests {
             #expect(try await store.status().attentionCount == 0)
         }
         #expect(count > rounds * entriesPerRound)
-        // Few entries of a short year are overruled by others.
+        // In a short year, few entries are superseded.
         #expect(
             journal.count < (isLong ? count * 2 / 3 : count),
             "Of \(count) entries \(journal.count) are left.")

@@ -3,7 +3,7 @@ import ShoppingCore
 import ShoppingWeb
 import Testing
 
-/// What pages show of a device and what they can ask for.
+/// What pages show of a device, and what they can request.
 @Suite(.timeLimit(.minutes(20)))
 struct PageDeviceTests {
     private let world: PageWorld
@@ -69,7 +69,7 @@ struct PageDeviceTests {
         #expect(try await alice.shown().row("Milk")?.changedBy == nil)
     }
 
-    /// One's own other device is marked by its name, another person by theirs, also where both are called the same.
+    /// The user's other device is marked by its name, another person by theirs, even if both have the same name.
     @Test func markNamesThePersonOrOnesOwnDevice() async throws {
         let (alice, bob) = try await shoppers()
         let tablet = try await world.device(
@@ -216,7 +216,7 @@ struct PageDeviceTests {
             #expect(await phone.setPicture(bytes, of: item, in: list).isError)
         }
         #expect(try await phone.shown().row("Milk")?.picture == nil)
-        // What another app has given it, and no browser would show.
+        // A picture of another app that a browser cannot show.
         #expect(
             ["GIF89a", "RIFF....AVI ", "BM", "%PDF"].map { PictureKind(Data($0.utf8)) }
                 == [.gif, nil, nil, nil])

@@ -5,7 +5,7 @@ import NIOHTTP1
 import ShoppingWeb
 import Testing
 
-/// The page over real sockets, and what others on this machine and in the browser may try.
+/// The page over real sockets, and attacks from this machine and from other pages in the browser.
 @Suite(.timeLimit(.minutes(20)))
 struct PageServerTests {
     private let world: PageWorld
@@ -28,13 +28,13 @@ struct PageServerTests {
                 break
             }
             group.cancelAll()
-            // Cancelled, as was asked.
+            // Ends with a cancellation, as intended.
             try? await group.waitForAll()
         }
         try await device.close()
     }
 
-    /// Where a page is and its secret.
+    /// A page's address and its secret.
     private struct Page: Sendable {
         let origin, secret: String
 
@@ -125,7 +125,7 @@ struct PageServerTests {
         }
     }
 
-    /// A page that is gone leaves nothing that waits for it.
+    /// When a page is closed, nothing keeps waiting for it.
     @Test func pageThatGoesIsForgotten() async throws {
         try await serving { page, device in
             var request = HTTPClientRequest(url: page.origin + "/api/states")
@@ -156,7 +156,7 @@ struct PageServerTests {
                         == "The address lacks the app's secret; open the whole one that the app "
                         + "printed.\n")
             }
-            // Neither a cookie nor the address itself lets in.
+            // Neither a cookie nor the address itself gives access.
             let answers = [
                 try await page.answer(
                     "/api/activity", secret: "", headers: ["Cookie": "secret=\(page.secret)"]),
@@ -168,7 +168,7 @@ struct PageServerTests {
         try await other.close()
     }
 
-    /// A path that is written in another way is the same to the router.
+    /// The router treats differently spelled paths as the same.
     @Test func otherSpellingsOfPathsNeedSecretToo() async throws {
         try await serving { page, device in
             let json = try JSONEncoder().encode(PageRequest(.add(text: "Milk")))
@@ -185,7 +185,7 @@ struct PageServerTests {
         }
     }
 
-    /// A name that somebody points at this machine, and a page of another origin in the same browser.
+    /// A foreign host name that resolves to this machine, and a page of another origin in the same browser.
     @Test func foreignHostAndOriginAreRefused() async throws {
         try await serving { page, device in
             let host = String(page.origin.dropFirst("http://".count))
@@ -270,7 +270,7 @@ struct PageServerTests {
             #expect(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"))
             #expect(html.headers.first(name: "Referrer-Policy") == "no-referrer")
             #expect(html.headers.first(name: "X-Content-Type-Options") == "nosniff")
-            // Nothing of elsewhere, nothing inline.
+            // No external resources, no inline code.
             for path in [
                 "/", "/page.js", "/rows.js", "/sheets.js", "/pictures.js", "/service.js",
                 "/elements.js",

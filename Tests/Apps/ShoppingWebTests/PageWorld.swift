@@ -5,7 +5,7 @@ import StratusClient
 import StratusTesting
 import TestProcesses
 
-/// A cloud in this process, and pages of devices on it.
+/// A cloud in this process, and the pages of its devices.
 final class PageWorld: Sendable {
     let cloud = TestCloud()
     private let folder: TemporaryFolder
@@ -13,8 +13,8 @@ final class PageWorld: Sendable {
     init() throws { folder = try TemporaryFolder() }
 
     /// - Parameters:
-    ///   - user: nil has no account, and keeps the lists on the device.
-    ///   - person: what the device thinks its person is called; else as the user.
+    ///   - user: nil for no account; the lists then stay on the device.
+    ///   - person: the name that the device uses for its user; the user by default.
     func device(
         _ name: String, user: String?, person: String? = nil
     ) async throws -> PageDevice {
@@ -35,7 +35,7 @@ final class PageWorld: Sendable {
 }
 
 extension PageDevice {
-    /// Does an action as a page does that shows the open list.
+    /// Performs an action like a page that shows the open list.
     @discardableResult
     func act(_ action: PageAction) async throws -> PageAnswer {
         await perform(PageRequest(listID: try await shown().open?.id, action))
@@ -44,7 +44,7 @@ extension PageDevice {
     /// What a page shows now.
     func shown() async throws -> PageState { try await seen { _ in true } }
 
-    /// Waits for a state; the test's time limit ends it else.
+    /// Waits for a state; otherwise the test's time limit ends the wait.
     @discardableResult
     func seen(_ isWanted: (PageState) -> Bool) async throws -> PageState {
         for await state in await states() where isWanted(state) { return state }

@@ -4,7 +4,8 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A device on the service that its environment names: saves, uploads, replaces, downloads, evicts and deletes assets until somebody kills it, and says what is saved.
+/// A device that uses the service named in its environment. It saves, uploads, replaces, downloads, evicts and deletes
+/// assets until its process is killed, and prints which records it saved and which it is deleting.
 struct AssetChurn {
     let path: String
     let seed: String
@@ -42,7 +43,7 @@ struct AssetChurn {
             case 3: try await cache.sync()
             case 4:
                 try await cache.sync()
-                // A file that is being saved at this moment, or one that is not to be had, is no matter here.
+                // A file that is being saved right now, or one that cannot be downloaded, does not matter here.
                 try? await cache.removeDownloadedAssets()
                 _ = try? await cache.asset("image", of: id)
             default:

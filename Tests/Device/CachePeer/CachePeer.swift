@@ -4,10 +4,11 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A second process at a cache's file, for tests: does what its input says, line by line.
+/// A second process that opens a cache's file, for tests: it runs the commands that it reads from its input, line by
+/// line.
 ///
-/// With `assets` before it and a seed after it, it does what ``AssetChurn`` says, and with `records` before it what
-/// ``RecordChurn`` says. `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop`, `sync`; it has no network.
+/// With the argument `assets` and a seed it runs ``AssetChurn``, and with `records` it runs ``RecordChurn``. Otherwise
+/// the commands are `save NAME TEXT`, `read NAME`, `watch`, `start`, `stop` and `sync`, and it has no network.
 @main
 struct CachePeer {
     static func main() async throws {
@@ -73,7 +74,7 @@ struct CachePeer {
         }
     }
 
-    /// At once, as somebody waits for it.
+    /// Written without a buffer, as the test waits for the line.
     static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }

@@ -1,14 +1,15 @@
 import Foundation
 
-/// A file of what a device did and was answered, which outlives the process: what was written is the kernel's.
+/// A file that logs a device's operations and their results. It outlives the process: written bytes belong to the
+/// kernel.
 ///
-/// A line stands before each operation and another one after it, so that the one at the moment of a kill is known to
-/// have happened or not. Each line ends with a dot: one without it was cut by a kill, and counts as not written.
+/// A line is written before each operation and another one after it, so a reader knows which operation may have been
+/// cut by a kill. Each line ends with a dot: a line without one was cut by a kill and counts as not written.
 final class ChurnLedger {
     private let descriptor: Int32
     private let life: String
     private var count = 0
-    /// Changes that are acknowledged and not made.
+    /// Changes that are acknowledged but not made yet.
     private var kept: [() throws -> Void] = []
     /// Whether changes are acknowledged before they are made.
     var keepsChanges = false
@@ -16,12 +17,12 @@ final class ChurnLedger {
     init(path: String, life: String) throws {
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         self.life = life
-        // The line before may have no end.
+        // The last line of the file may have been cut.
         try append("")
         try append("life \(life)")
     }
 
-    /// Runs an operation, which gets its own name, such as `phone.3.17`.
+    /// Runs an operation and passes it its name, such as `phone.3.17`.
     func write(
         _ kind: String, _ record: String, _ body: @escaping (String) throws -> Void
     ) throws {
@@ -41,7 +42,7 @@ final class ChurnLedger {
         CachePeer.say("saved")
     }
 
-    /// Writes what the file had when this life began.
+    /// Logs the records that the cache's file contained when this process started.
     func noteView(_ rows: [String]) throws {
         for row in rows { try append("row \(row)") }
         try append("view \(rows.count)")

@@ -3,22 +3,22 @@ import StratusCache
 import StratusClient
 import StratusSync
 
-/// A device on the service that its environment names: makes, edits, deletes and syncs records as a seed says, and
-/// keeps a ``ChurnLedger``.
+/// A device that uses the service named in its environment. It creates, edits, deletes and syncs records as a seed
+/// determines, and writes a ``ChurnLedger``.
 ///
-/// It says `open` when its file is open, and then does what its input says: `churn synced` and `churn running` until
-/// somebody kills it, `steps N`, `sync`, `list`.
+/// It prints `open` when its file is open, and then runs the commands of its input: `churn synced` and `churn running`,
+/// which run until the process is killed, `steps N`, `sync` and `list`.
 struct RecordChurn {
     private static let zone = CKRecordZone.ID(zoneName: "List")
     private static let fields = ["a", "b"]
-    /// So many records are enough for two devices to meet in.
+    /// With so few records two devices often change the same one.
     private static let mostRecords = 30
 
-    /// What a bad device would do; shows that whoever compares can find it. The variable `CHURN_FAULT` names one.
+    /// A faulty device, which shows that the comparison finds such faults. The variable `CHURN_FAULT` selects one.
     enum Fault: String {
-        /// Some changes at a time are only in memory when they are acknowledged.
+        /// Some changes are acknowledged while they are only in memory.
         case acknowledgesAhead
-        /// What was not sent before the process ended is made once more.
+        /// Changes that were not sent before the process ended are made a second time.
         case repeatsUnsent
     }
 
@@ -26,10 +26,10 @@ struct RecordChurn {
     private let ledger: ChurnLedger
     private let fault: Fault?
     private var numbers: UInt64
-    /// The records that were here before the steps of this turn.
+    /// The records that were in the file before the steps of this turn.
     private var known: Set<CKRecord.ID> = []
 
-    /// - Parameter life: this start's name, which no other has: the device's name, a dot and a number.
+    /// - Parameter life: The unique name of this start: the device's name, a dot and a number.
     init(path: String, ledger: String, life: String, seed: UInt64) throws {
         var settings = SyncSettings()
         settings.operationsPerSecond = .infinity
@@ -72,17 +72,17 @@ struct RecordChurn {
         }
     }
 
-    /// Goes on until it is killed.
+    /// Makes changes until the process is killed.
     ///
-    /// - Parameter isRunning: Whether the cache syncs by itself, and hears of others' changes; else each sync is asked for,
-    ///   and said.
+    /// - Parameter isRunning: Whether the cache syncs by itself and receives notifications. Otherwise each sync is
+    ///   requested here, and announced in the output.
     private mutating func churn(isRunning: Bool) async throws {
         let cache = cache
         if isRunning { await cache.start() }
         while true {
             if isRunning {
                 for _ in 0...random(6) { try step() }
-                // The pace of somebody in a hurry; the loop has its turns meanwhile.
+                // The pace of a person in a hurry; the sync loop runs in between.
                 try await Task.sleep(for: .milliseconds(random(10)))
             } else {
                 CachePeer.say("syncing")
@@ -108,7 +108,7 @@ struct RecordChurn {
             }
         }
         guard !records.isEmpty else { return }
-        // What has just come is taken rather than others: its device may not know yet that it arrived.
+        // Prefers records that have just arrived: the device that made one may not know yet that its save arrived.
         let fresh = records.filter { !known.contains($0.recordID) }
         let some = fresh.isEmpty || random(2) == 0 ? records : fresh
         let record = some[Int(random(UInt64(some.count)))]
@@ -140,7 +140,7 @@ struct RecordChurn {
             .sorted { $0.recordID.recordName < $1.recordID.recordName }
     }
 
-    /// What the file has, a line for each record.
+    /// The content of the file, one line for each record.
     private func view() throws -> [String] {
         try records().map { record in
             let values = (["key"] + Self.fields).map { record[$0] as String? ?? "-" }

@@ -8,7 +8,7 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// A device on the real service, in process: its own connection, file and clock.
+/// A device on the real service, in process, with its own connection, file and clock.
 final class CloudDevice: Sendable {
     static let container = "iCloud.org.example.Lists"
 
@@ -33,7 +33,7 @@ final class CloudDevice: Sendable {
         }
         transport = FaultyTransport(inner)
         time.follow(World.live.nowMilliseconds)
-        // Of the same clock: on a busy machine an answer may take as long as a clock is wrong, and tell nothing of it.
+        // With the same clock: an answer that takes as long as the clock is wrong, on a slow machine, tells nothing.
         connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, world: time.world,
             keyStore: keyStore ?? cloud.keyStore)
@@ -50,7 +50,7 @@ final class CloudDevice: Sendable {
 
     deinit {
         for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
@@ -59,7 +59,7 @@ final class CloudDevice: Sendable {
         CKContainer(identifier: container, connection: connection)
     }
 
-    /// The process dies and starts again: nothing in memory is left.
+    /// Ends the process and starts it again: nothing is left in memory.
     func restart() throws {
         try opened.withLock { cache in
             try cache.close()
@@ -91,7 +91,7 @@ extension CKRecordZoneID {
     static let list = CKRecordZoneID(zoneName: "List")
 }
 
-/// A transport that loses requests or answers by script.
+/// A transport with scripted losses of requests and answers.
 final class FaultyTransport: PassingTransport {
     enum Fault {
         case requestLost
@@ -100,22 +100,22 @@ final class FaultyTransport: PassingTransport {
 
     let inner: any AccountTransport
     private let state = Mutex<(count: Int, script: [Int: Fault])>((0, [:]))
-    private let tap = Mutex<@Sendable (any Sendable, any Sendable) -> any Sendable>({ $1 })
+    private let tap = Mutex<@Sendable (any Sendable, any Sendable) async -> any Sendable>({ $1 })
 
-    /// Lets a test look at each request, and change its answer.
-    func tap(_ tap: @escaping @Sendable (any Sendable, any Sendable) -> any Sendable) {
+    /// Lets a test look at each request, and change or delay its answer.
+    func tap(_ tap: @escaping @Sendable (any Sendable, any Sendable) async -> any Sendable) {
         self.tap.withLock { $0 = tap }
     }
 
     private struct Keeping {
-        /// The endpoint whose next request does not arrive yet.
+        /// The endpoint whose next request is held back.
         var path: String?
         var kept: (@Sendable () async -> Void)?
     }
 
     private let keeping = Mutex(Keeping())
 
-    /// Keeps the next request to an endpoint, until it is taken and handed over.
+    /// Holds back the next request to an endpoint, until it is taken and delivered.
     func keep(_ path: String) { keeping.withLock { $0.path = path } }
 
     var hasKept: Bool { keeping.withLock { $0.kept != nil } }
@@ -137,12 +137,12 @@ final class FaultyTransport: PassingTransport {
 
     var requestCount: Int { state.withLock { $0.count } }
 
-    /// Lets the request of this number, counted from now, fail.
+    /// Fails the request with this number, counted from now.
     func fail(request number: Int, _ fault: Fault) {
         state.withLock { $0.script[$0.count + number] = fault }
     }
 
-    /// Lets all go through from now on.
+    /// Ends all scripted faults.
     func endFaults() { state.withLock { $0.script = [:] } }
 
     func send<E: Endpoint>(
@@ -152,9 +152,9 @@ final class FaultyTransport: PassingTransport {
             state.count += 1
             return state.script[state.count - 1]
         }
-        if fault == .requestLost { throw TransportError(.refused, "Nobody is there.") }
+        if fault == .requestLost { throw TransportError(.refused, "There is no network.") }
         let isKept = keeps(E.path) { [inner] in
-            // Nobody hears what it is answered.
+            // The answer is dropped.
             _ = try? await inner.send(
                 endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         }
@@ -162,14 +162,14 @@ final class FaultyTransport: PassingTransport {
         let answer = try await inner.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         if fault == .answerLost { throw TransportError(.answerLost, "The answer is gone.") }
-        return tap.withLock { $0 }(request, answer) as? E.Answer ?? answer
+        return await tap.withLock { $0 }(request, answer) as? E.Answer ?? answer
     }
 
-    /// Files that went to the service, and the first bytes that were asked for of those that came.
+    /// Files that were uploaded, and the first bytes that downloads requested.
     struct Transfers {
         var uploads = 0
         var downloadOffsets: [Int64] = []
-        /// After so many bytes the next download is cut.
+        /// The next download is cut after this many bytes.
         var cutsAfter: Int64?
         /// The next upload finds no network.
         var losesUpload = false
@@ -188,7 +188,7 @@ final class FaultyTransport: PassingTransport {
             if !moved.losesUpload { moved.uploads += 1 }
             return moved.losesUpload
         }
-        if isLost { throw TransportError(.refused, "Nobody is there.") }
+        if isLost { throw TransportError(.refused, "There is no network.") }
         return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
     }
 
@@ -230,7 +230,7 @@ final class FaultyTransport: PassingTransport {
     /// Long polls for notifications.
     struct Polls {
         var open = 0
-        /// How many were open at once, at the most.
+        /// The highest number of polls that were open at the same time.
         var mostOpen = 0
         var notifications: [NotificationPayload] = []
     }

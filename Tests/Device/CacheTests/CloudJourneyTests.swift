@@ -47,7 +47,7 @@ import Testing
         #expect(copy["numbers"] == [1, 2, 3])
         let reference: CKRecord.Reference? = copy["friend"]
         #expect(reference?.recordID == friend)
-        // One field removed, one changed: nothing else moves.
+        // One field is removed and one is changed: no other field moves.
         copy["string"] = nil as String?
         copy["int"] = 43
         try await tablet.cache.save(copy)
@@ -59,7 +59,7 @@ import Testing
         #expect(again["double"] == 1.5)
     }
 
-    /// Whatever an encrypted value looks like, it stays in the clear here, and encrypted there.
+    /// Whatever an encrypted value contains, it is in the clear here and encrypted at the service.
     @Test func encryptedValuesSyncBetweenDevices() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -72,7 +72,7 @@ import Testing
             recordType: "Everything", recordID: CKRecord.ID(recordName: "all", zoneID: .list))
         let values = record.encryptedValues
         let secret = Array("Grossglockner".utf8)
-        // As sealed values begin, and as local forms mark what only looks like one.
+        // The prefixes of sealed values, and of local values that only look like them.
         values["sealed"] = Data([0x53, 0x56, 0x31, 0] + secret)
         values["open"] = Data([0x53, 0x56, 0x31, 1] + secret)
         values["text"] = "We met a marmot."
@@ -92,7 +92,7 @@ import Testing
             .encryptedValues
         #expect(sealed.allKeys() == values.allKeys())
         #expect(sealed.allKeys().allSatisfy { sealed[$0] == nil })
-        // A change of one field leaves the others as they are.
+        // A change of one field does not change the others.
         let copy = try await #require(try tablet.cache.record(for: record.recordID))
         copy.encryptedValues["text"] = "It whistled."
         try await tablet.cache.save(copy)
@@ -144,7 +144,7 @@ import Testing
 
     @Test func savingStaleRecordMergesFetchedFields() async throws {
         let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "1"])
-        // Read before the sync, saved after it, with another field changed.
+        // The record was read before the sync, and is saved after it with another field changed.
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         let stale = try await #require(try tablet.cache.record(for: id))
         try phone.save("a", "2")
@@ -179,14 +179,14 @@ import Testing
         await tablet.cache.start()
         await phone.cache.start()
         try phone.save("a", "hello")
-        // No timer runs in this test: only the service's notification can bring it.
+        // No timer runs in this test: only a notification can cause the fetch.
         let changed = await changes.next()
         #expect(changed?.map(\.recordName) == ["a"])
         await phone.cache.stop()
         await tablet.cache.stop()
     }
 
-    /// The story of `RecoveryTests`, on the real service.
+    /// The sequence of `RecoveryTests`, on the real service.
     @Test func restartAfterAnyLostRequestConvergesOverService() async throws {
         let outcome = [
             "a": "phone later", "d": "tablet", "e": "tablet", "mine": "2", "new": "x",
@@ -199,7 +199,7 @@ import Testing
             if let fault { phone.transport.fail(request: fault.number, fault.kind) }
             func sync() async throws {
                 do { try await phone.cache.sync() } catch {
-                    // The process dies here, and is started again.
+                    // The process ends here and is restarted.
                     try phone.restart()
                     try await phone.cache.sync()
                 }

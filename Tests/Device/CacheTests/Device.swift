@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A device of a test: a file, a link to the real service, and a clock of its own.
+/// A device of a test: a file, a link to the real service, and its own clock.
 final class Device: Sendable {
     let link: ServiceLink
     let connection: CloudConnection
@@ -19,7 +19,7 @@ final class Device: Sendable {
     private let app: Mutex<RecordVersions>
     private let opened: Mutex<CloudCache>
 
-    /// Those of the app that opens the file with the next restart.
+    /// The versions of the app that opens the file at the next restart.
     var versions: RecordVersions {
         get { app.withLock { $0 } }
         set { app.withLock { $0 = newValue } }
@@ -27,7 +27,7 @@ final class Device: Sendable {
 
     var cache: CloudCache { opened.withLock { $0 } }
 
-    /// The database at the service, as the cache has it.
+    /// The database at the service, as the cache uses it.
     var remote: any RemoteDatabase { connection.remote(scope) }
 
     init(
@@ -38,7 +38,7 @@ final class Device: Sendable {
     ) throws {
         app = Mutex(versions)
         link = ServiceLink(cloud, user: user)
-        // Of the same clock: on a busy machine an answer may take as long as a clock is wrong, and tell nothing of it.
+        // With the same clock: an answer that takes as long as the clock is wrong, on a slow machine, tells nothing.
         connection = link.connection(time.world)
         self.scope = scope
         self.time = time
@@ -59,12 +59,12 @@ final class Device: Sendable {
 
     deinit {
         for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
 
-    /// Somebody else signs in.
+    /// Another user signs in.
     func signIn(_ user: String) async throws { try await link.signIn(user, on: connection) }
 
     func restart() throws {
@@ -74,13 +74,13 @@ final class Device: Sendable {
         }
     }
 
-    /// The process dies and starts again: nothing in memory is left.
+    /// Ends the process and starts it again: nothing is left in memory.
     ///
-    /// - Parameter between: what happens to the closed file.
+    /// - Parameter between: Runs while the file is closed.
     func restart(_ between: () throws -> Void) throws {
         try opened.withLock { cache in
             try cache.close()
-            // Whoever was reading closes the file a little later.
+            // A reader may close the file a little later.
             try DatabaseUse.waitUntilClosed(path)
             try between()
             cache = try open(versions)
@@ -116,7 +116,7 @@ final class Device: Sendable {
         return texts
     }
 
-    /// Syncs until it succeeds, as a person would who presses the button again.
+    /// Syncs until it succeeds, as a person would by pressing the button again.
     func sync() async throws {
         for _ in 0..<5 {
             do { return try await cache.sync() } catch let error as CacheError {
@@ -127,7 +127,7 @@ final class Device: Sendable {
     }
 }
 
-/// A clock that goes with the cloud's, ahead of it or behind. Its uptime runs as fast as somebody waits.
+/// A clock that follows the cloud's, ahead of it or behind. Its uptime advances by the time that is waited for.
 final class TestTime: Sendable {
     private struct State {
         var skew: Int64
@@ -137,7 +137,7 @@ final class TestTime: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter skewMilliseconds: by how much the clock is ahead.
+    /// - Parameter skewMilliseconds: How far the clock is ahead.
     init(skewMilliseconds: Int64 = 0) {
         state = Mutex(State(skew: skewMilliseconds))
     }
@@ -170,7 +170,7 @@ extension CloudCache {
 }
 
 extension SyncSettings {
-    /// No pause, and no fetching by the clock.
+    /// No pauses, and no interval fetches.
     static var quick: SyncSettings {
         var settings = SyncSettings()
         settings.minimumDelaySeconds = 0
@@ -179,7 +179,7 @@ extension SyncSettings {
         settings.fetchIntervalSeconds = nil
         return settings
     }
-    /// Batches of three records, and so pages: none ends within a batch.
+    /// Batches and pages of three records, so that no page ends within a batch.
     static var smallBatches: SyncSettings {
         var settings = SyncSettings.quick
         settings.itemsPerBatch = 3

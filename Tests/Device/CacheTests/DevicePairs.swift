@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 extension Device {
-    /// A device that made records with these texts, and sent them.
+    /// A device that has created records with these texts and sent them.
     static func synced(
         _ cloud: RealService, _ texts: KeyValuePairs<String, String>,
         resolver: (any ConflictResolver)? = nil
@@ -17,7 +17,7 @@ extension Device {
         return device
     }
 
-    /// Two devices that have records with these texts: the first made them.
+    /// Two devices that have records with these texts, created by the first one.
     static func pair(
         _ cloud: RealService, _ texts: KeyValuePairs<String, String>,
         resolver: (any ConflictResolver)? = nil
@@ -37,7 +37,7 @@ extension Device {
         return (cloud, phone, tablet)
     }
 
-    /// A device that was switched off before it made a record.
+    /// A device whose syncing was turned off before it created a record.
     static func disabled(_ cloud: RealService) async throws -> Device {
         let device = try Device(cloud)
         await device.cache.setEnabled(false)
@@ -45,13 +45,13 @@ extension Device {
         return device
     }
 
-    /// A sync is refused because the device is switched off.
+    /// Expects that a sync is refused, as syncing is turned off.
     func expectDisabledSync() async {
         let error = await #expect(throws: CacheError.self) { try await cache.sync() }
         #expect(error?.code == .disabled)
     }
 
-    /// There are no zones, neither at the service nor here.
+    /// Expects that there are no zones, neither at the service nor on the device.
     func expectNoZones(
         _ cloud: RealService, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -59,7 +59,7 @@ extension Device {
         #expect(try await cache.zoneIDs().isEmpty, sourceLocation: sourceLocation)
     }
 
-    /// Sets some fields of one item and leaves its others.
+    /// Sets some fields of an item and leaves its others.
     func edit(_ name: String, _ fields: [String: FieldValue?]) throws {
         try cache.save([
             LocalEdit(
@@ -70,7 +70,7 @@ extension Device {
 }
 
 extension CloudDevice {
-    /// Two devices that have records with these texts: the first made them.
+    /// Two devices that have records with these texts, created by the first one.
     static func pair(
         _ cloud: TestCloud, _ texts: KeyValuePairs<String, String>
     ) async throws -> (CloudDevice, CloudDevice) {
@@ -83,7 +83,7 @@ extension CloudDevice {
     }
 }
 
-/// Keeps what this device has, and makes anew what another deleted.
+/// Keeps this device's record, and recreates one that another device deleted.
 struct KeepsClient: ConflictResolver {
     func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepClient }
     func resolveDeletion(

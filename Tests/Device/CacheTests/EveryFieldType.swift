@@ -1,8 +1,8 @@
 import StratusClient
 import StratusRecords
 
-/// A field of each type, as the service or an app sets them. Making/MakeCache.swift, which is compiled
-/// together with this file, gave them to the record "every type" of the kept files.
+/// A field of each type, as the service or an app sets it. Making/MakeCache.swift, which is compiled together with this
+/// file, saved these fields in the record "every type" of the stored files.
 enum EveryFieldType {
     static let fields: [Field] = {
         let location = Location(

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds whoever passes until it is opened, cancelled or not.
+/// Holds back every task that passes until it is opened, even a cancelled one.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false

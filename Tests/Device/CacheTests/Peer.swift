@@ -1,7 +1,7 @@
 import Foundation
 import TestProcesses
 
-/// The process `cache-peer`, line by line.
+/// The process `cache-peer`, driven line by line.
 final class Peer: Sendable {
     private let process: ChildProcess
     private let input = Pipe()
@@ -22,19 +22,19 @@ final class Peer: Sendable {
             [folder.appendingPathComponent("cache-peer").path] + arguments,
             input: input.fileHandleForReading, output: output.fileHandleForWriting,
             environment: environment)
-        // Those are the process's: without it nothing more comes.
+        // These ends belong to the process: after it ends, nothing more can be read.
         for end in [input.fileHandleForReading, output.fileHandleForWriting] { try end.close() }
     }
 
     deinit { end() }
 
-    /// Kills the process, which is gone when this returns.
+    /// Kills the process and waits for its end.
     ///
-    /// - Returns: the signal that ended it, or the status with which it had ended before.
+    /// - Returns: The signal that ended it, or its exit status if it had already ended.
     @discardableResult
     func end() -> Int32 { process.end(with: SIGKILL) }
 
-    /// Sends a line, and reads one.
+    /// Sends a line and reads one.
     func answer(to line: String? = nil) async -> String {
         await withCheckedContinuation { continuation in
             lines.async { [input, output] in
@@ -52,7 +52,7 @@ final class Peer: Sendable {
 
     /// Kills the process.
     ///
-    /// - Returns: what it said before, whole lines only.
+    /// - Returns: The complete lines that it wrote before.
     func killed() async -> [String] {
         end()
         return await withCheckedContinuation { continuation in

@@ -3,7 +3,7 @@ import StratusClient
 import Testing
 
 extension CKRecord {
-    /// Sets a value of each type that an app has.
+    /// Sets a value of each type that an app can use.
     func setEveryType() {
         self["string"] = "äöü 🛒"
         self["int"] = 42

@@ -3,13 +3,15 @@ import StratusClient
 import StratusRecords
 import StratusRuntime
 import StratusSync
+import StratusTesting
+import StratusWire
 import Synchronization
 import TestProcesses
 import Testing
 
 @testable import StratusCache
 
-/// Two real processes with one file: one syncs, both read and write, and each hears of the other.
+/// Two real processes with one file: one syncs, both read and write, and each sees the other's changes.
 @Suite struct TwoProcessTests {
     private let path = NSTemporaryDirectory() + "shared-\(UUID().uuidString).sqlite"
 
@@ -37,7 +39,7 @@ import Testing
         #expect(await peer.answer(to: "save a mine") == "saved a")
         #expect(await changes.next()?.map(\.recordName) == ["a"])
         #expect(try cache.snapshot(RecordID(name: "a", zoneID: .list))?["text"] == .string("mine"))
-        // A sync that the other process asks for is done by this one.
+        // A sync that the other process requests is done by this one.
         #expect(await peer.answer(to: "sync") == "synced")
         #expect(try await cloud.record("a")?["text"] == .string("mine"))
         #expect(await peer.answer(to: "start") == "waits true")
@@ -64,7 +66,7 @@ import Testing
         try cache.close()
     }
 
-    /// The kernel lets go of a lock, whatever its process was doing.
+    /// The kernel releases a lock, whatever its process was doing.
     @Test(.timeLimit(.minutes(20))) func killedProcessLeavesItsTurn() async throws {
         defer { remove() }
         let cloud = RealService()
@@ -85,7 +87,7 @@ import Testing
         try cache.close()
     }
 
-    /// What the syncing process cannot do, it says.
+    /// A failure of the process that syncs is reported to the one that waits.
     @Test(.timeLimit(.minutes(20))) func syncElsewhereThatFailsThrows() async throws {
         defer { remove() }
         let peer = try Peer(path)
@@ -95,17 +97,17 @@ import Testing
         let cache = try open(RealService())
         let error = await #expect(throws: CacheError.self) { try await cache.sync() }
         #expect(error?.code == .notSynced)
-        // The turn comes when the other one gives it up.
+        // This process takes the lock when the other one releases it.
         #expect(await peer.answer(to: "stop") == "stopped")
         try await cache.sync()
         try cache.close()
     }
 
-    /// A program that is started at this moment has the file open until it runs.
+    /// A program that is being started shares the descriptors of the file for a moment.
     @Test func lockThatAStartingProgramHasTooIsLetGo() throws {
         defer { remove() }
         let first = try CacheLock(cachePath: path)
-        // As after a fork: other numbers of the same open file.
+        // As after a fork: other descriptors of the same open file.
         let copies = try openDescriptors(of: path).keys.map { dup($0) }
         defer { for copy in copies { Foundation.close(copy) } }
         #expect(copies.count == 1)
@@ -116,7 +118,7 @@ import Testing
         #expect(second.take())
     }
 
-    /// As of an app that starts a cache which it has just closed.
+    /// As in an app that starts a cache which it has just closed.
     @Test func closedLockIsTakenNoMore() throws {
         defer { remove() }
         let file = try MemoryCacheFile()
@@ -135,5 +137,37 @@ import Testing
         let attributes = try FileManager.default.attributesOfItem(atPath: path + "-lock")
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         try cache.close()
+    }
+
+    /// The loop continues when its caller is cancelled: another process must not sync beside it.
+    @Test(.timeLimit(.minutes(20))) func cancelledSyncKeepsTheLockUntilItsLoopEnds() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let other = try await CloudDevice(cloud, "widget")
+        let widget = try CloudCache(
+            path: phone.path, container: CloudDevice.container(other.connection),
+            settings: .quick, world: other.time.world)
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (answers, deliver) = AsyncStream.makeStream(of: Void.self)
+        phone.transport.tap { _, answer in
+            guard answer is ChangesDatabase.Answer else { return answer }
+            ask.yield()
+            for await _ in answers { break }
+            return answer
+        }
+        let sync = Task { try await phone.cache.sync() }
+        for await _ in asked { break }
+        sync.cancel()
+        await #expect(throws: CancellationError.self) { try await sync.value }
+        let isFree = widget.file.lock.take()
+        #expect(!isFree)
+        if isFree { widget.file.lock.giveBack() }
+        deliver.finish()
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        try await widget.save(CKRecord(recordType: "Item", recordID: id))
+        try await widget.sync()
+        #expect(try await phone.cache.record(for: id) != nil)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+        try widget.close()
     }
 }

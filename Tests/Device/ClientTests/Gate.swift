@@ -2,9 +2,9 @@ import StratusService
 import StratusTesting
 import StratusWire
 
-/// Holds an answer of a cloud back until a test lets it go.
+/// Holds back an answer of a cloud until the test releases it.
 struct Gate: Sendable {
-    /// The delay that means the gate; every other one is slept.
+    /// The delay that stands for the gate; any other delay is a sleep.
     private static let seconds: Double = 1_234
     private let delayed = AsyncStream<Void>.makeStream()
     private let opened = AsyncStream<Void>.makeStream()

@@ -4,7 +4,7 @@ import StratusRecords
 import StratusWire
 import Synchronization
 
-/// A service that answers as a test says, and remembers what it was asked.
+/// A service that answers as a test says, and records the requests.
 final class ScriptedTransport: Transport {
     typealias Answering = @Sendable (any Sendable, RequestTarget) async throws -> any Sendable
 
@@ -25,7 +25,7 @@ final class ScriptedTransport: Transport {
     }
 
     var requests: [any Sendable] { asked.withLock { $0 } }
-    /// How many seconds each request was given.
+    /// The time limit of each request, in seconds.
     var timeouts: [Double] { patience.withLock { $0 } }
 
     func requests<Request: Sendable>(_ type: Request.Type) -> [Request] {
@@ -54,7 +54,7 @@ final class ScriptedTransport: Transport {
     }
 }
 
-/// What happened, in order, from any thread.
+/// A log of events, in order, from any thread.
 final class Log: Sendable {
     private let entries = Mutex<[String]>([])
 
@@ -62,7 +62,7 @@ final class Log: Sendable {
     var all: [String] { entries.withLock { $0 } }
 }
 
-/// A container over a scripted service, with one user and a clock that does not wait.
+/// A container with a scripted service, one user, and a clock that does not wait.
 func container(
     hasAccount: Bool = true, slept: Log? = nil, _ transport: ScriptedTransport
 ) -> CKContainer {
@@ -72,7 +72,7 @@ func container(
             try Task.checkCancellation()
             slept?.add("\(seconds)")
         },
-        // Eight bytes are a number; more are an identifier, of which no two are the same.
+        // Eight bytes are a number; more are an identifier, which must be unique.
         randomBytes: {
             $0 == 8
                 ? [UInt8](repeating: 0xFF, count: 8) : CloudConnection.World.live.randomBytes($0)
@@ -102,7 +102,7 @@ func run(_ operation: CKDatabaseOperation, on database: CKDatabase) async {
 let stamp = RecordDictionary.Stamp(
     timestampMilliseconds: 1_748_800_000_123, userRecordName: "_ida", deviceID: "2")
 
-/// A saved record as a service tells it.
+/// A saved record as a service returns it.
 func served(
     _ name: String, tag: String = "t1", zone: String = "Trips", fields: [Field] = []
 ) -> RecordResult {
@@ -119,7 +119,7 @@ func hut(_ name: String) -> CKRecord {
     CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: name, zoneID: trips))
 }
 
-/// Answers each operation of a modify request.
+/// Accepts each operation of a modify request.
 @Sendable func accept(_ request: any Sendable) -> RecordsModify.Answer {
     let operations = (request as? RecordsModify.Request)?.operations ?? []
     return RecordsModify.Answer(

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// A transport whose traffic a test counts, and interrupts.
+/// A transport whose traffic a test counts and interrupts.
 final class TappedTransport: Transport {
     struct Counts: Equatable {
         var uploads = 0
@@ -17,12 +17,12 @@ final class TappedTransport: Transport {
     private let counted = Mutex(Counts())
     private let taps = Mutex(Taps())
 
-    /// What a test does before each kind of traffic.
+    /// Closures that run before each kind of traffic.
     struct Taps: Sendable {
         var request: @Sendable (any Sendable) async throws -> Void = { _ in }
-        /// After a request was served, before its answer is handed on.
+        /// Runs after a request was served, before its answer is passed on.
         var served: @Sendable (_ path: String) async throws -> Void = { _ in }
-        /// What comes of a request, in place of the service's answer.
+        /// Replaces the service's answer to a request.
         var answer: @Sendable (_ request: any Sendable, _ answer: any Sendable) -> any Sendable = {
             $1
         }
@@ -34,7 +34,7 @@ final class TappedTransport: Transport {
         self.transport = transport
     }
 
-    /// The paths of the requests, in their order.
+    /// The paths of the requests, in order.
     let sent = Log()
 
     var counts: Counts { counted.withLock { $0 } }
@@ -95,7 +95,7 @@ extension TappedTransport: AccountTransport {
     }
 }
 
-/// A folder of a test's own, which goes with it.
+/// A folder of a test, which is removed with it.
 final class Scratch: Sendable {
     let folder: URL
 
@@ -108,11 +108,11 @@ final class Scratch: Sendable {
     }
 
     deinit {
-        // What is left goes with the system's folder.
+        // The system empties its temporary folder anyway.
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Makes a file of so many bytes, which differ by seed.
+    /// Makes a file of this many bytes, which differ by seed.
     func file(_ name: String, bytes count: Int, seed: UInt8 = 7) throws -> URL {
         let url = folder.appendingPathComponent(name)
         try Data(content(count, seed: seed)).write(to: url)
@@ -125,7 +125,7 @@ func content(_ count: Int, seed: UInt8 = 7) -> [UInt8] {
 }
 
 extension TestCloud {
-    /// The private database of a device of Ida's with the zone `trips`, and what it sends.
+    /// The private database of a device of Ida's with the zone `trips`, and its transport.
     func tappedDevice(_ name: String) async throws -> (CKDatabase, TappedTransport) {
         let connection = try await connect(user: "ida", device: name)
         let transport = TappedTransport(connection.transport)
@@ -140,7 +140,7 @@ extension TestCloud {
 }
 
 extension Array {
-    /// The items of an answer with a change in each that is no failure.
+    /// Changes each item of an answer that is not a failure.
     func changed<Value, Failure>(
         _ change: (inout Value) -> Void
     ) -> Self where Element == Result<Value, Failure> {

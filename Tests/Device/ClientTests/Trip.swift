@@ -61,7 +61,7 @@ struct Trip {
         return try await container.accept(try await container.shareMetadata(for: link))
     }
 
-    /// The zone of the trip as others see it.
+    /// The ID of the trip's zone for other users.
     func sharedZoneID() async throws -> CKRecordZone.ID {
         CKRecordZone.ID(
             zoneName: "Trips", ownerName: try await ida.userRecordID().recordName)

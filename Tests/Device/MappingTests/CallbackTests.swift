@@ -4,7 +4,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// What an app may ask for inside the callbacks of its store.
+/// What an app may call inside the callbacks of its store.
 @Suite(.timeLimit(.minutes(20)))
 struct CallbackTests {
     let cloud = TestCloud()
@@ -22,7 +22,7 @@ struct CallbackTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
-    /// An app that saves the next object when one was saved.
+    /// An app that saves the next object when one has been saved.
     @Test func callbackOfASaveMaySaveAndSync() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
@@ -103,7 +103,7 @@ struct CallbackTests {
         #expect(bea.home?.road == "Hill Road")
     }
 
-    /// The object is being saved while its store keeps it.
+    /// The mapping is still saving the object while its store keeps it: a save that waits is refused there.
     @Test func savingInsideKeepThrowsUnlessNobodyWaits() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
@@ -118,7 +118,7 @@ struct CallbackTests {
             }
         }
         try await phone.mapping.save(anna)
-        // The one that was refused, the one that was saved, and Anna's.
+        // Three saves are reported: the refused one, the one without waiting, and Anna's.
         await phone.store.waitForSaves(3)
         #expect(try await phone.records("Person").count == 2)
     }

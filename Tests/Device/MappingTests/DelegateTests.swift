@@ -4,7 +4,7 @@ import StratusMapping
 import StratusTesting
 import Testing
 
-/// A store that takes over what a sync found by its own hand, as the delegate of document 004 does.
+/// A store that applies the changes of a sync itself, as the delegate of document 004 does.
 private final class OwnStore: CloudStore {
     let memory = MemoryStore(Person.self, Home.self, Course.self, Ticket.self, Tool.self)
 
@@ -55,7 +55,7 @@ struct DelegateTests {
         #expect(records.first?["firstName"] == "Anna")
         let address: CKRecord.Reference? = records.first?["address"]
         #expect(address?.recordID.recordName == home.syncID)
-        // Nothing was loaded of it, nor taken over.
+        // The reference was not loaded, and no record was applied.
         #expect(tablet.store.memory.objects(Home.self).isEmpty)
         #expect(tablet.person("Anna") == nil)
     }
@@ -89,7 +89,7 @@ struct DelegateTests {
         copies.first?.home?.edit { $0.road = "Hill Road" }
         try await sync()
         #expect(store.memory.objects(Person.self).map(\.age) == [66])
-        // What was edited here is sent by `finish`.
+        // The edit made on this device is sent by `finish`.
         #expect(try await phone.record(home.syncID)["road"] == "Hill Road")
     }
 }

@@ -8,12 +8,12 @@ import Synchronization
 import TestSeeds
 import Testing
 
-/// Large and cyclic graphs, deletions that race saves, long absence.
+/// Large and cyclic graphs, deletions that race saves, and a long absence.
 @Suite(.timeLimit(.minutes(20)))
 struct GraphTests {
     static let isLong = ProcessInfo.processInfo.environment["STRATUS_LONG"] != nil
 
-    /// Half people, half homes: each person lives in a home, which the next person owns.
+    /// Half people, half homes: each person lives in a home that the next person owns.
     private func addRing(_ device: MappedDevice, count: Int) {
         let homes = (0..<count / 2).map { device.addHome("Road \($0)") }
         let people = homes.indices.map { number in
@@ -24,7 +24,7 @@ struct GraphTests {
         }
     }
 
-    /// What a device has, as text.
+    /// The content of a device, as text.
     private func content(_ device: MappedDevice) -> Set<String> {
         let people = device.store.memory.objects(Person.self).map { person in
             "\(person.syncID ?? "?") \(person.firstName) \(person.age) \(person.home?.syncID ?? "-")"
@@ -35,7 +35,7 @@ struct GraphTests {
         return Set(people + homes)
     }
 
-    /// With STRATUS_LONG ten thousand objects, as the figures of the guide.
+    /// With STRATUS_LONG it uses ten thousand objects, for the figures in the guide.
     @Test func largeCyclicGraphIsEqualOnASecondDevice() async throws {
         let count = Self.isLong ? 10_000 : 1_200
         let cloud = TestCloud()
@@ -56,7 +56,7 @@ struct GraphTests {
             """)
         #expect(content(phone).count == count)
         #expect(content(tablet) == content(phone))
-        // Each request is full: 400 records of a save, and as many as the service has on a page.
+        // Each request is full: 400 records in a save, and a full page in a fetch.
         #expect(phone.transport.count < count / 400 * 3 + 20)
         #expect(tablet.transport.count < count / 100 + 20)
     }
@@ -127,14 +127,14 @@ struct GraphTests {
         } catch let error as MappingError
             where [.deleted, .contended, .linkNotSaved].contains(error.code)
         {
-            // Somebody else was faster.
+            // Another device changed the object first.
             return
         } catch let error as CKError where error.hasConflict {
             return
         }
     }
 
-    /// The devices' tombstones are long gone when it comes back.
+    /// When the device comes back, the tombstones were purged long ago.
     @Test func deviceAwayForAYearCatchesUp() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
@@ -154,7 +154,7 @@ struct GraphTests {
         _ = phone.addPerson("New")
         let later = try await phone.restarted()
         try await later.sync()
-        // What the service does by itself in a year.
+        // The service expires old change tokens by itself within a year.
         cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
         tablet.store.forgetHeard()
         try await tablet.restarted().sync()
@@ -163,7 +163,7 @@ struct GraphTests {
         #expect(
             Set(tablet.store.memory.objects(Person.self).map(\.firstName))
                 == Set((10..<20).map { "P\($0)" } + ["P3", "New"]))
-        // Its own edit of then is not lost, and nothing deleted came back.
+        // Its old edit is not lost, and no deleted object came back.
         try await later.sync()
         #expect(phone.person("P3")?.age == 33)
         #expect(phone.store.memory.objects(Person.self).count == 12)

@@ -4,7 +4,7 @@ import StratusMapping
 import StratusTesting
 import Testing
 
-/// Objects whose records are here before what they refer to.
+/// Objects whose records arrive before the records that they refer to.
 @Suite(.timeLimit(.minutes(20)))
 struct LateTargetTests {
     let cloud = TestCloud()
@@ -13,9 +13,9 @@ struct LateTargetTests {
         try await MappedDevice(cloud, name, types: [Shelf.self, Book.self])
     }
 
-    /// A shelf of three books, of which the second, also its first, has no record any more.
+    /// Saves a shelf of three books and deletes the record of the second book, which is also the shelf's `first`.
     ///
-    /// - Returns: the device that has all objects, and the record that is gone.
+    /// - Returns: The device that has all objects, the shelf, and the deleted record.
     private func savedShelf() async throws -> (phone: MappedDevice, shelf: Shelf, gone: CKRecord) {
         let phone = try await device("phone")
         let books = ["Ada", "Bov", "Cid"].map { phone.add(Book(BookFields(title: $0))) }
@@ -43,7 +43,7 @@ struct LateTargetTests {
         #expect(try shelf(tablet).books.map(\.title) == ["Ada", "Cid"])
         #expect(try shelf(tablet).first == nil)
         try await saveAgain(gone, phone)
-        // The note of what lacks is on the disk.
+        // The list of missing targets is stored in the mapping's file.
         let again = try await tablet.restarted()
         try await again.sync()
         #expect(try shelf(again).books.map(\.title) == ["Ada", "Bov", "Cid"])
@@ -91,7 +91,7 @@ struct LateTargetTests {
         #expect(first?.recordID.recordName == ada.syncID)
     }
 
-    /// An object that was filled without its references, as asked for.
+    /// The object was filled without its references, as the call asked for.
     @Test func saveLeavesUnloadedReferencesInTheRecord() async throws {
         let phone = try await device("phone")
         let tablet = try await device("tablet")

@@ -7,7 +7,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// What goes beyond the document: live objects, undo, rows of SQLite tables.
+/// Features beyond document 004: live objects, undo, and rows of SQLite tables.
 @Suite(.timeLimit(.minutes(20)))
 struct LiveObjectTests {
     let cloud = TestCloud()
@@ -44,7 +44,7 @@ struct LiveObjectTests {
         #expect(!CloudObject<HomeFields>().undo())
     }
 
-    /// A row of a table, with a foreign key in place of an object.
+    /// A row of a table, with a foreign key instead of an object.
     struct Hut: CloudKeyed, Codable, FetchableRecord, PersistableRecord {
         static let cloudMap = CloudMap<Hut>("Hut")
             .field(\.name, "name").reference(\.valleyID, to: Valley.self, "valley")
@@ -61,7 +61,7 @@ struct LiveObjectTests {
         var name = ""
     }
 
-    /// The tables of an app: each type is one.
+    /// The tables of an app, one for each type.
     struct Tables: CloudStore {
         let queue: DatabaseQueue
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusMapping
 
-/// Maps: what they do to fields, and what is wrong with them at setup.
+/// Maps: how they read and write fields, and which mistakes are found at setup.
 @Suite(.timeLimit(.minutes(20)))
 struct MapTests {
     let cloud = TestCloud()
@@ -31,7 +31,7 @@ struct MapTests {
         var changeDate: Date?
     }
 
-    /// A row of a table, whose keys are those of the protocol but for one.
+    /// A row of a table whose key for the sync ID is not the protocol's `syncID`.
     struct Row: CloudKeyed {
         static let cloudMap = CloudMap<Row>("Row").syncID(\.rowName).field(\.text, "text")
         var syncID: String? = "not this"
@@ -40,7 +40,7 @@ struct MapTests {
         var text = ""
     }
 
-    /// Values of other types than the usual ones.
+    /// Values of uncommon types.
     struct Kinds: CloudKeyed {
         static let cloudMap = CloudMap<Kinds>("Kinds")
             .field(\.link, "link").field(\.links, "links")
@@ -81,7 +81,7 @@ struct MapTests {
             logs.entries.contains { $0.level == .error && "\($0.message)".contains("Nameless") })
     }
 
-    /// A number that is none, or too large, is a date that an app's object may have.
+    /// An app's object may have a date that is not a number, or too large for an integer.
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
     func impossibleChangeDateEndsNoProcess(_ seconds: Double) {
         let milliseconds = Date(timeIntervalSince1970: seconds).wholeMilliseconds
@@ -114,7 +114,7 @@ struct MapTests {
         #expect(person.lastName == nil)
         #expect(person.age == 18)
         #expect(person.rank == .guest)
-        // Without a default the property keeps what it has.
+        // Without a default the property keeps its value.
         #expect(person.firstName == "Anna")
         #expect(person.syncID == "bare")
     }
@@ -133,7 +133,7 @@ struct MapTests {
         #expect(saved["age"] == 50)
     }
 
-    /// An app of before saves an edit: what it cannot take of a newer app's record stays.
+    /// An older app saves an edit: the value of a newer app's record that it does not know stays.
     @Test func rawValuesOfNewerAppsAreKept() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
@@ -228,7 +228,7 @@ struct MapTests {
         _ = try ContainerSchema(text: kinds.mapping.schema)
     }
 
-    /// Two users in the public database, with the indexes and the rights of the schema and no others.
+    /// Two users in the public database, with only the indexes and rights of the schema.
     @Test func schemaIsAllThatTheServiceNeeds() async throws {
         let phone = try await MappedDevice(cloud, "phone", user: "alice", scope: .public)
         let tablet = try await MappedDevice(cloud, "tablet", user: "bob", scope: .public)

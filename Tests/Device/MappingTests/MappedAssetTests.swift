@@ -9,7 +9,7 @@ import Testing
 struct MappedAssetTests {
     let cloud = TestCloud()
 
-    /// A file that goes with the test.
+    /// A file that is removed when the test ends.
     final class Photo: Sendable {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
             "photo-\(UUID().uuidString)")
@@ -19,7 +19,7 @@ struct MappedAssetTests {
         func write(_ text: String) throws { try Data(text.utf8).write(to: url) }
 
         deinit {
-            // It lies in the system's folder of what may go.
+            // The system empties its temporary folder anyway.
             try? FileManager.default.removeItem(at: url)
         }
     }
@@ -50,7 +50,7 @@ struct MappedAssetTests {
         anna.edit { $0.age = 30 }
         try await phone.mapping.save(anna)
         #expect(phone.transport.uploads == 1)
-        // Another device that fetched it has it from there, also after a new start.
+        // A device that fetched the file does not upload it, also after a restart.
         try await tablet.sync()
         let copy = try #require(tablet.person("Anna"))
         #expect(try text(copy.photo) == "a lake")
@@ -58,7 +58,7 @@ struct MappedAssetTests {
         let again = try await tablet.restarted()
         try await again.sync()
         #expect(tablet.transport.uploads + again.transport.uploads == 0)
-        // Other bytes under the same name are another file.
+        // Other bytes under the same name count as another file.
         try photo.write("a hill")
         try await phone.sync()
         anna.edit { $0.photo = photo.url }
@@ -66,7 +66,7 @@ struct MappedAssetTests {
         #expect(phone.transport.uploads == 2)
         try await again.sync()
         #expect(try text(copy.photo) == "a hill")
-        // A file that another device put in its place is no more the one that was sent.
+        // The fetched file was replaced on another device, so it is no longer the file that this device sent.
         let other = try Photo("a wood")
         copy.edit { $0.photo = other.url }
         try await again.mapping.save(copy)

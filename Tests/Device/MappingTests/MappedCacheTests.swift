@@ -10,7 +10,7 @@ import Testing
 struct MappedCacheTests {
     /// A device whose mapping is over a cache, in a folder of its own.
     private final class CachedPhone {
-        /// Its connection, whose network the test can take away.
+        /// The device's connection, whose network the test can turn off.
         let link: MappedDevice
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("mapped-\(UUID().uuidString)")
@@ -76,7 +76,7 @@ struct MappedCacheTests {
         try cache.close()
     }
 
-    /// The cache knows of the deletion by its first exchange, and has the new ticket in its queue by then.
+    /// The cache learns of the deletion in its first exchange, when the new ticket is already in its queue.
     @Test(arguments: [false, true])
     func newHolderOfADeletedTargetIsSavedWithoutIt(isTicketFirst: Bool) async throws {
         let cloud = TestCloud()
@@ -103,7 +103,7 @@ struct MappedCacheTests {
         try cache.close()
     }
 
-    /// A file goes to the service once, and one that did not come is not taken for removed.
+    /// A file is uploaded once, and a file that was not downloaded does not count as removed.
     @Test func assetsOverTheCacheAreUploadedOnce() async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")
@@ -132,7 +132,7 @@ struct MappedCacheTests {
         while let transfer = await transfers.next() {
             if transfer.isUpload, transfer.movedBytes == transfer.totalBytes { uploads += 1 }
         }
-        // The last piece, and the end.
+        // One report for the last piece, and one for the end.
         #expect(uploads <= 2 && uploads >= 1)
     }
 }

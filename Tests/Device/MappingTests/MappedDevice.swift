@@ -60,8 +60,8 @@ final class MappedDevice: Sendable {
             deviceID: deviceID, ignoring: ignoring, logger: logger, world: world)
     }
 
-    /// The same device after a new start: what is in the file and in the store is there. The file is a copy,
-    /// so that nothing else of this process has it.
+    /// The same device after a restart, with its file and its store. The file is a copy, as the former mapping still
+    /// has the other one open.
     func restarted() async throws -> MappedDevice {
         let copy = FileManager.default.temporaryDirectory.appendingPathComponent(
             "mapping-\(UUID().uuidString)")
@@ -70,7 +70,7 @@ final class MappedDevice: Sendable {
             cloud, name, scope: scope, store: store, file: copy, world: world, types: types)
     }
 
-    /// Runs a body as this device's process: `iCloud` is its mapping's.
+    /// Runs a body as this device's process: `iCloud` uses its mapping.
     func run<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         try await CloudMapping.$current.withValue(mapping) { try await body() }
     }
@@ -83,7 +83,7 @@ final class MappedDevice: Sendable {
         store.memory.objects(Person.self).first { $0.firstName == name }
     }
 
-    /// A new object of the app.
+    /// Adds a new object to the app's store.
     func add<Entity: CloudEntity>(_ entity: Entity) -> Entity {
         store.memory.insert(entity)
         return entity
@@ -121,12 +121,12 @@ final class MappedDevice: Sendable {
     }
 
     deinit {
-        // The system's folder is emptied sooner or later; a file that was never made need not go.
+        // The system empties its temporary folder anyway, and the file may never have been created.
         try? FileManager.default.removeItem(at: file)
     }
 }
 
-/// A store in memory that remembers what it was heard.
+/// A store in memory that records its callbacks.
 final class RecordingStore: CloudStore {
     struct Heard: Sendable {
         var saved: [String] = []
@@ -141,7 +141,7 @@ final class RecordingStore: CloudStore {
 
     let memory = MemoryStore(
         Person.self, Home.self, Course.self, Ticket.self, Tool.self, Shelf.self, Book.self)
-    /// What an app does in the callbacks.
+    /// Code of the app that runs in the callbacks.
     struct Hooks: Sendable {
         var didSave: (@Sendable (any CloudEntity, CKRecord?, (any Error)?) async -> Void)?
         var keep: (@Sendable (any CloudEntity) async throws -> Void)?
@@ -150,7 +150,7 @@ final class RecordingStore: CloudStore {
 
     let heard = Mutex(Heard())
     let hooks = Mutex(Hooks())
-    /// Whether changes are taken over, and the sync finished, as an app does.
+    /// Whether the store applies the changes and finishes the sync, as an app does.
     let finishes = Mutex(true)
     private let saves = AsyncStream.makeStream(of: String.self)
 
@@ -189,7 +189,7 @@ final class RecordingStore: CloudStore {
         saves.continuation.yield(Entity.cloudMap.recordType)
     }
 
-    /// Waits until the store was heard of so many saves, well or not.
+    /// Waits until the store was told of this many saves, successful or not.
     func waitForSaves(_ count: Int) async {
         var left = count
         for await _ in saves.stream {
@@ -219,11 +219,11 @@ extension CloudEntity {
     static var cloudType: String { cloudMap.recordType }
 }
 
-/// Counts requests and the records of syncs, and can be without a network.
+/// Counts requests and received records, and can turn its network off.
 final class CountingTransport: PassingTransport {
     struct State {
         var requests: [String] = []
-        /// How many records answers to queries and fetched changes had.
+        /// The number of records in answers to queries and to fetches of changes.
         var receivedRecords = 0
         var uploads = 0
         var isOffline = false
@@ -266,7 +266,7 @@ final class CountingTransport: PassingTransport {
             if E.path == RecordsModify.path { state.withLock { $0.underWay -= 1 } }
         }
         await gate?()
-        if isOffline { throw TransportError(.refused, "Nobody is there.") }
+        if isOffline { throw TransportError(.refused, "There is no network.") }
         let answer = try await inner.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
         state.withLock { $0.receivedRecords += Self.recordCount(of: answer) }

@@ -2,7 +2,7 @@ import StratusTesting
 import Testing
 
 extension MappedDevice {
-    /// Two devices of a person, each with its own object of the same record.
+    /// Two devices of one person, each with its own object for the same record.
     static func pairWithAnna(
         in cloud: TestCloud
     ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person, copy: Person) {

@@ -6,7 +6,7 @@ import StratusMapping
 import StratusTesting
 import Testing
 
-/// The first mistakes of somebody who is new to it: each is told, and none loses anything.
+/// The first mistakes of a new user: each one is reported, and none loses data.
 @Suite(.timeLimit(.minutes(20)))
 struct NewcomerTests {
     let cloud = TestCloud()
@@ -24,7 +24,7 @@ struct NewcomerTests {
         }
         #expect(error?.code == .notSetUp)
         #expect(error?.sentence.contains("No CloudMapping was set up with Unset.") == true)
-        // The calls that nobody awaits have no store to tell: they log it.
+        // Calls without waiting have no store to notify here: they log the error.
         let logs = InMemoryLogHandler()
         let before = CloudMapping.withoutSetup.withLock { logger in
             defer { logger = Logger(label: "test") { _ in logs } }
@@ -88,7 +88,7 @@ struct NewcomerTests {
         #expect(error?.code == .notSetUp)
     }
 
-    /// As an app does whose first screen is made twice.
+    /// As in an app that creates its first screen twice.
     @Test func secondSetupWithTheSameFileLosesNothing() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let anna = phone.addPerson("Anna")
@@ -103,7 +103,7 @@ struct NewcomerTests {
         #expect(try await later.records("Person").isEmpty)
     }
 
-    /// A field that the app has encrypted before stays so; and without its key it is left alone.
+    /// A field that the app encrypted before stays encrypted, and a device without its key does not change it.
     @Test func encryptedFieldStaysEncrypted() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let keyless = try await MappedDevice(cloud, "tablet", keyStore: MemoryKeyStore())
@@ -129,7 +129,7 @@ struct NewcomerTests {
         #expect(try await secret() == "Lund")
     }
 
-    /// The records have other types of values than the map says.
+    /// The records have values of other types than the map declares.
     @Test func valuesOfOtherTypesAreLeftInTheRecord() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         try await phone.sync()
@@ -154,7 +154,7 @@ struct NewcomerTests {
         #expect(saved["age"] == "old")
         #expect(saved["address"] == "Lake Road 3")
         #expect(saved["photo"] == "a lake")
-        // What the field cannot take is told, and nothing of it is saved.
+        // A value of a type that the field does not accept is an error, and nothing of the edit is saved.
         anna.edit { $0.age = 40 }
         let error = await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
         #expect(error?.localizedDescription.contains("expected type STRING") == true)

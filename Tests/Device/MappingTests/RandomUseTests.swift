@@ -6,12 +6,12 @@ import StratusTesting
 import TestSeeds
 import Testing
 
-/// Three devices of a person use objects at random, straight over a database: without a network now and
-/// then, with new starts, and one after the other. At the end the newest edit of each object is
-/// everywhere, and what was deleted nowhere.
+/// Three devices of one person use objects at random, directly on a database: sometimes without a network, with
+/// restarts, and one device after the other. At the end every device has the newest edit of each object, and no deleted
+/// object.
 @Suite(.timeLimit(.minutes(20)))
 struct RandomUseTests {
-    /// What must be there at the end.
+    /// The objects that must exist at the end.
     struct Expected {
         var ages: [String: Int] = [:]
         var deleted: Set<String> = []
@@ -71,7 +71,7 @@ struct RandomUseTests {
             if isSaved { try await calmly { try await device.mapping.save(person) } }
         }
 
-        /// Saves a home, and with it the person who owns it, who may have been edited long ago.
+        /// Saves a home and its owner, whose last edit may be long ago.
         private mutating func link(_ device: MappedDevice, _ date: Date, _ isSaved: Bool)
             async throws
         {
@@ -95,7 +95,7 @@ struct RandomUseTests {
                 person.undo()
             else { return }
             person.changeDate = date
-            // It may take its name back, too, as it was before the first edit.
+            // The undo may also take back the person's name, to the one before the first edit.
             let name = person.firstName.isEmpty ? nil : person.firstName
             guard let name else { return try await redo(device, person, date) }
             expected.ages[name] = person.age
@@ -111,7 +111,7 @@ struct RandomUseTests {
             try await calmly { try await device.mapping.save(person) }
         }
 
-        /// Somebody else was faster, or there is no network: a later sync brings it.
+        /// Another device changed the object first, or there is no network: a later sync sends the change.
         private func calmly(_ body: () async throws -> Void) async throws {
             do {
                 try await body()
@@ -125,7 +125,7 @@ struct RandomUseTests {
         }
     }
 
-    /// What a device has, as text; a home that is not there is none.
+    /// The content of a device, as text; a missing home is written as none.
     private func content(_ device: MappedDevice) -> Set<String> {
         let homes = device.store.memory.objects(Home.self)
         let people = device.store.memory.objects(Person.self)
@@ -140,8 +140,8 @@ struct RandomUseTests {
                 })
     }
 
-    /// Nothing happens by itself, however busy the machine is: no request times out, and no mapping tries again after a
-    /// pause, such as one of before a new start.
+    /// A world in which no time passes, however busy the machine is: no request times out, and no mapping retries after
+    /// a pause, such as one from before a restart.
     private static let world: World = {
         @Sendable func forever(_: Double) async throws {
             let silence = AsyncStream<Void> { _ in }

@@ -10,7 +10,7 @@ import Testing
 struct ReferenceTests {
     let cloud = TestCloud()
 
-    /// A person in a home that has the person as its owner, with courses; saved.
+    /// Saves a person with courses and a home that has the person as its owner.
     private func savedCycle(_ phone: MappedDevice) async throws -> Person {
         let home = phone.addHome("Lake Road")
         let courses = (1...3).map { number in
@@ -39,13 +39,13 @@ struct ReferenceTests {
         #expect(person.firstName == "Anna")
         #expect(person.home?.road == "Lake Road")
         #expect(person.courses.map(\.title) == ["Course 1", "Course 2", "Course 3"])
-        // The cycle ends in the same object.
+        // The cycle leads back to the same object.
         #expect(person.home?.owner === person)
         #expect(tablet.store.memory.objects(Home.self).count == 1)
         #expect(tablet.store.memory.objects(Course.self).count == 3)
     }
 
-    /// A list that is no stored property: what reads it is saved, and what was fetched goes through its setter.
+    /// A list that is not a stored property: a save reads it, and a fetch calls its setter.
     final class Club: CloudCreatable, CloudKeyed {
         static let cloudMap = CloudMap<Club>("Club").references(\.courseList, "courses")
         private let state = Mutex((id: String?.none, date: Date?.none, titles: [String]()))
@@ -59,7 +59,7 @@ struct ReferenceTests {
             get { state.withLock { $0.date } }
             set { state.withLock { $0.date = newValue } }
         }
-        /// What the screen shows.
+        /// The list that the screen shows.
         var titles: [String] { state.withLock { $0.titles } }
         var courseList: [Course] {
             get { courses.withLock { $0.values.sorted { $0.title < $1.title } } }
@@ -96,7 +96,7 @@ struct ReferenceTests {
         #expect(person.firstName == "Anna")
         #expect(tablet.store.memory.objects(Course.self).isEmpty)
         #expect(tablet.transport.count == 0)
-        // In the meantime the property is not empty.
+        // Until it is loaded the reference has its placeholder.
         #expect(person.home === HomeFields.unknown)
     }
 
@@ -123,7 +123,7 @@ struct ReferenceTests {
         var heard: [String] = []
         for await change in changes {
             heard.append(change.syncID)
-            // Once for the fields, once for the references.
+            // One change for the fields, one for the references.
             if heard.filter({ $0 == saved.syncID }).count == 2 { break }
         }
         #expect(tablet.person("Anna")?.home?.road == "Lake Road")
@@ -155,7 +155,7 @@ struct ReferenceTests {
         }
     }
 
-    /// The phone does not know yet that the course is gone, and its tickets are synced before its courses.
+    /// The phone does not know yet that the course was deleted, and it syncs tickets before courses.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func newHolderOfADeletedTargetIsSavedWithoutIt(scope: CKDatabase.Scope) async throws {
         let types: [any CloudEntity.Type] = [Ticket.self, Course.self]
@@ -184,7 +184,7 @@ struct ReferenceTests {
         let home = try #require(saved.home)
         phone.store.memory.remove(home)
         try await phone.mapping.delete(home)
-        // The holder is saved with the reference to what is gone, and does not bring it back.
+        // The holder is saved without restoring the home to which it still refers.
         saved.edit { $0.age = 90 }
         try await phone.mapping.save(saved)
         try await tablet.sync()

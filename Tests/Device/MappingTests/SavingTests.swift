@@ -7,7 +7,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What `iCloud.save()` and its neighbours do.
+/// `iCloud.save()` and the calls around it.
 @Suite(.timeLimit(.minutes(20)))
 struct SavingTests {
     let cloud = TestCloud()
@@ -97,7 +97,7 @@ struct SavingTests {
         #expect(phone.transport.state.withLock { $0.mostUnderWay } == 1)
     }
 
-    /// The record was saved, and the phone does not know it.
+    /// The record was saved, but the phone does not know.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func saveWhoseAnswerWasLostMakesOneRecord(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
@@ -147,12 +147,12 @@ struct SavingTests {
         let record = try await phone.record(person.syncID)
         #expect(record["firstName"] == "Anna")
         #expect(record["age"] == 31)
-        // The rest is not forgotten: the next sync brings it.
+        // The other edits are not lost: the next sync sends them.
         try await phone.sync()
         #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
     }
 
-    /// A world whose calls without waiting can be waited for.
+    /// A world in which a test can wait for the calls without waiting.
     private final class Calls: Sendable {
         private let tasks = Mutex<[Task<Void, Never>]>([])
 
@@ -192,7 +192,7 @@ struct SavingTests {
         #expect(records.first?["age"] == 31)
     }
 
-    /// Also where the deletion overtakes the save.
+    /// Also when the deletion overtakes the save.
     @Test func objectDeletedWhileItIsSavedStaysDeleted() async throws {
         let calls = Calls()
         let phone = try await MappedDevice(cloud, "phone", world: calls.world)
@@ -211,7 +211,7 @@ struct SavingTests {
         #expect(try await phone.records("Person").isEmpty)
     }
 
-    /// Whoever refers to an object that was deleted before its first save is saved without it.
+    /// An object that refers to one that was deleted before its first save is saved without the reference.
     @Test func objectDeletedBeforeItsFirstSaveStaysAway() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let home = phone.addHome("Lake Road")
@@ -223,7 +223,7 @@ struct SavingTests {
         #expect(try await phone.record(anna.syncID).object(forKey: "address") == nil)
     }
 
-    /// The other device has edited what the object refers to, later.
+    /// The other device has edited the referenced object later.
     @Test func linkEditedLongAgoWritesOverNothingNewer() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
@@ -243,7 +243,7 @@ struct SavingTests {
         #expect(home.road == "New Road")
     }
 
-    /// What cannot be saved of the links is thrown; the object itself is saved, and says so.
+    /// A link that cannot be saved is thrown as an error; the object itself is saved, and the store is told.
     @Test func linkThatCannotBeSavedIsThrown() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         try await phone.mapping.save(phone.addPerson("Bea"))
@@ -268,7 +268,7 @@ struct SavingTests {
         await #expect(throws: CKError.self) { try await phone.record(home.syncID) }
     }
 
-    /// The calls of the mapping with the object, and of the type, in place of those of `iCloud`.
+    /// The mapping's calls, with an object or a type, do the same as those of `iCloud`.
     @Test func callsOnTheMappingDoTheSame() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")

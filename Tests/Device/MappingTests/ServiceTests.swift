@@ -8,12 +8,12 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Lanes, the lock, ignored objects, pushes, recovery, logging.
+/// Parallel saves, the lock, ignored objects, pushes, recovery, logging.
 @Suite(.timeLimit(.minutes(20)))
 struct ServiceTests {
     let cloud = TestCloud()
 
-    /// Lets requests through when the test says so.
+    /// A gate that lets requests pass when the test opens it.
     actor Door {
         private var isOpen = false
         private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -55,7 +55,7 @@ struct ServiceTests {
             home.iCloud.save()
             tool.iCloud.save()
         }
-        // Three types at once: the second person waits for the first.
+        // Three types are saved at once: the second person waits for the first.
         await door.waitForVisitors(3)
         #expect(phone.transport.state.withLock { $0.underWay } == 3)
         await door.open()
@@ -79,7 +79,7 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
         #expect(try await phone.record(person.syncID)["age"] == person.age)
         #expect(phone.transport.state.withLock { $0.mostUnderWay } == 1)
-        // Saves that waited while a later reading was saved sent nothing.
+        // Saves that waited while a later state was saved sent nothing.
         let saves = phone.transport.requests.filter { $0 == RecordsModify.path }.count
         #expect(saves < 40)
     }
@@ -133,7 +133,7 @@ struct ServiceTests {
         try await phone.mapping.save(draft)
         try await phone.sync(forced: true)
         #expect(try await phone.records("Person").isEmpty)
-        // A reference to it is saved as empty.
+        // A reference to an ignored object is saved as empty.
         let home = phone.addHome("Lake Road")
         home.edit { $0.owner = draft }
         try await phone.mapping.save(home)
@@ -152,7 +152,7 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
-    /// Those that a condition of the setup holds of, whatever their type.
+    /// The setup's condition ignores objects of any type.
     @Test func objectsIgnoredAtSetupAreLeftAlone() async throws {
         let phone = try await MappedDevice(
             cloud, "phone",
@@ -173,7 +173,7 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
-    /// One push for a new object, one for an edit, one for a deletion: the store hears of each alone.
+    /// One push for a new object, one for an edit, one for a deletion: each one brings only its own change.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func pushBringsWhatItIsAbout(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
@@ -225,7 +225,7 @@ struct ServiceTests {
         phone.store.forgetHeard()
         phone.transport.isOffline = false
         clock.advance(bySeconds: 5)
-        // Nobody asked for it, and it brings the home as well.
+        // The mapping retries by itself, and the sync sends the home as well.
         await phone.store.waitForSaves(3)
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
         #expect(try await phone.records("Home").count == 1)

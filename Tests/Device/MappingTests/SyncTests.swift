@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Normal and forced syncs, and what the store is heard.
+/// Normal and forced syncs, and the callbacks that the store gets.
 @Suite(.timeLimit(.minutes(20)), .serialized)
 struct SyncTests {
     static let scopes = [CKDatabase.Scope.private, .public]
@@ -33,13 +33,13 @@ struct SyncTests {
         #expect(heard.deleted == ["Person \(bea.syncID ?? "")"])
         #expect(tablet.person("Anna")?.age == 55)
         #expect(tablet.person("Bea") == nil)
-        // Nothing is heard twice.
+        // No change is reported twice.
         tablet.store.forgetHeard()
         try await tablet.sync()
         #expect(tablet.store.heard.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
     }
 
-    /// The sync has fetched the record by then.
+    /// The sync has already fetched the record when the object is deleted.
     @Test(arguments: scopes)
     func objectDeletedDuringASyncStaysDeleted(scope: CKDatabase.Scope) async throws {
         let (phone, tablet, anna) = try await pairWithEdit(scope)
@@ -57,12 +57,13 @@ struct SyncTests {
         #expect(tablet.person("Anna") == nil)
         #expect(phone.person("Anna") == nil)
         #expect(try await phone.records("Person").isEmpty)
-        // It is known to be deleted: whoever still refers to it is saved without it.
+        // The mapping remembers the deletion: a save of the object is refused.
         let error = await #expect(throws: MappingError.self) { try await tablet.mapping.save(anna) }
         #expect(error?.code == .deleted)
     }
 
-    /// The app has removed its object, and a sync makes another of the record before the deletion is asked for.
+    /// The app has removed its object, and a sync creates it again from the record before the app requests the
+    /// deletion.
     @Test(arguments: scopes)
     func objectThatASyncMadeAgainGoesWithItsDeletion(scope: CKDatabase.Scope) async throws {
         let (_, tablet, anna) = try await pairWithEdit(scope)
@@ -73,13 +74,13 @@ struct SyncTests {
         #expect(tablet.person("Anna") == nil)
     }
 
-    /// The tablet has Anna, whom the phone has edited since.
+    /// The tablet has Anna's record, and the phone has edited it since.
     private func pairWithEdit(
         _ scope: CKDatabase.Scope
     ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
         let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
-        // Devices of a public database hear of deletions from their first sync on.
+        // In a public database a device learns only of deletions after its first sync.
         try await tablet.sync()
         let saved = phone.addPerson("Anna")
         try await phone.mapping.save(saved)
@@ -89,7 +90,7 @@ struct SyncTests {
         return (phone, tablet, try #require(tablet.person("Anna")))
     }
 
-    /// The phone has sent Anna.
+    /// The phone has saved Anna.
     private func pairWithAnna(
         _ scope: CKDatabase.Scope
     ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
@@ -145,12 +146,12 @@ struct SyncTests {
         try await phone.sync()
         try await tablet.sync()
         #expect(tablet.store.memory.objects(Person.self).count == 30)
-        // A query goes back a minute before the newest record that it found.
+        // A query starts one minute before the newest record of the last query.
         clock.advance(bySeconds: 3_600)
         let bea = phone.addPerson("Bea")
         try await phone.mapping.save(bea)
         try await tablet.sync()
-        // A device that starts again goes on from there.
+        // After a restart the device continues from there.
         let again = try await tablet.restarted()
         again.store.forgetHeard()
         try await again.mapping.syncEntities(specific: [Person.self])
@@ -165,7 +166,7 @@ struct SyncTests {
         #expect(heard.updated == 1)
         #expect(again.person("P1")?.age == 77)
         #expect((1...3).contains(again.transport.receivedRecords))
-        // Nothing is sent that did not change.
+        // Unchanged objects are not sent.
         #expect(!again.transport.requests.contains(RecordsLookup.path))
         #expect(!again.transport.requests.contains(RecordsModify.path) || scope == .public)
     }
@@ -177,7 +178,7 @@ struct SyncTests {
         for name in ["Anna", "Bea", "Cleo"] { _ = phone.addPerson(name) }
         try await phone.sync()
         try await tablet.sync()
-        // Somebody lost an object here, spoilt another one without a date, and a record there.
+        // The tablet lost an object, another one changed without a new date, and a record was spoilt at the service.
         let lost = try #require(tablet.person("Anna"))
         tablet.store.memory.remove(lost)
         let spoilt = try #require(tablet.person("Bea"))
@@ -210,7 +211,7 @@ struct SyncTests {
         for _ in 1...2 {
             tablet.store.forgetHeard()
             try await tablet.sync()
-            // The same is heard again until it is finished.
+            // The deletion is reported again until the sync is finished.
             #expect(tablet.store.heard.withLock { $0.deleted.count } == 1)
             #expect(try await phone.records("DeleteQueue").count == 1)
             await #expect(throws: CKError.self) { try await tablet.record(bea.syncID) }

@@ -2,21 +2,21 @@ import StratusRecords
 import StratusSyncEngine
 import StratusTesting
 
-/// A device whose engine syncs by itself, and its cloud.
+/// A device whose engine syncs automatically, and its cloud.
 struct AutomaticScene {
     let clock = TestClock()
     let cloud: TestCloud
     let phone: SwitchableDevice
 
-    /// - Parameter listens: hears notifications, and the service has the same clock; else nothing
-    ///   happens but what the test does, and nobody but the engine sleeps.
+    /// - Parameter listens: The device gets notifications, and the service has the same clock. Otherwise nothing
+    ///   happens except what the test does, and only the engine sleeps.
     init(user: String? = "ida", listens: Bool = false) async throws {
         cloud = TestCloud(clock: listens ? clock : TestClock())
         phone = try await SwitchableDevice(
             cloud, "phone", user: user, automatically: true, clock: clock, listens: listens)
     }
 
-    /// Starts the engine and waits until it has fetched and rests.
+    /// Starts the engine and waits until it has fetched and is at rest.
     func started() async -> EngineApp {
         _ = phone.app.engine
         await phone.app.waitForLog { $0.contains("didFetch scheduled") }
@@ -32,7 +32,7 @@ struct AutomaticScene {
         return app
     }
 
-    /// Starts an engine that is cancelled before its next request of a path.
+    /// Starts an engine that is cancelled before its next request to a path.
     func startedToBeCancelled(
         atNext path: String, then body: @escaping @Sendable () async throws -> Void
     ) -> EngineApp {
@@ -44,13 +44,14 @@ struct AutomaticScene {
         return phone.app
     }
 
-    /// The service notifies of the first change at once, and what follows a second later.
+    /// Lets the service send its gathered notifications: it sends the first change at once, and later ones after a
+    /// second.
     func serviceTells() async {
         let window = Limits().gatheringSeconds
         await clock.waitForSleeper(seconds: window)
         clock.advance(bySeconds: window)
     }
 
-    /// Waits until the engine sleeps until its next fetch.
+    /// Waits until the engine sleeps until its next fetch is due.
     func rest() async { await clock.waitForSleeper(seconds: 890...900) }
 }

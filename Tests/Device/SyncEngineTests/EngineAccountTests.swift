@@ -8,7 +8,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Accounts that come, go and change under an engine.
+/// Sign-ins, sign-outs and account switches while an engine runs.
 @Suite struct EngineAccountTests {
     @Test func engineRestsWithoutAccount() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: nil)
@@ -18,7 +18,7 @@ import Testing
         #expect(await codeOf { try await app.engine.sendChanges() } == .notAuthenticated)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .notAuthenticated)
         #expect(app.log == [])
-        // What was made before the sign-in is sent after it.
+        // Changes from before the sign-in are sent after it.
         try await phone.become("ida")
         try await app.engine.sendChanges()
         #expect(
@@ -49,7 +49,7 @@ import Testing
         app.write("a", "2")
         _ = app.takeLog()
         try await phone.become(nil)
-        // Told without a fetch or a send.
+        // The delegate gets the event without a fetch or a send.
         await app.waitForLog { $0 == ["signOut"] }
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty && app.texts.isEmpty)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .notAuthenticated)
@@ -81,7 +81,7 @@ import Testing
         #expect(await codeOf { try await app.engine.fetchChanges() } == .operationCancelled)
         await app.waitForLog { $0.contains("switchAccounts") }
         #expect(app.takeLog() == ["willFetch manual", "didFetch manual", "switchAccounts"])
-        // The state is the other's from the beginning.
+        // The engine starts with an empty state for the new account.
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
@@ -102,14 +102,14 @@ import Testing
         let cloud = TestCloud()
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         let tablet = try await SwitchableDevice(cloud, "tablet", user: "bo")
-        // As long as the account is not known, any change of it is looked up at once.
+        // While the account is unknown, any change of it causes a lookup at once.
         let code = CKError.Code.accountTemporarilyUnavailable
         cloud.faults.next(
             of: UsersCaller.self, .answer(.authenticationFailed, frameworkCode: code))
         #expect(await codeOf { try await phone.app.engine.fetchChanges() } == code)
         for _ in 0..<100 {
             tablet.connection.accountChanged(hasAccount: true)
-            // Whoever heard of it has its turn.
+            // Lets the tasks that wait for account changes run.
             await Task.yield()
         }
         #expect(phone.transport.requests.count { $0 == UsersCaller.path } == 1)
@@ -118,7 +118,7 @@ import Testing
         await phone.app.waitForLog { $0 == ["signIn"] }
     }
 
-    /// Nobody could say whose the changes are.
+    /// The engine does not know which account the pending changes belong to, so it keeps them.
     @Test func temporarilyUnavailableAccountKeepsPending() async throws {
         let phone = try await SwitchableDevice.withZone()
         let app = phone.app

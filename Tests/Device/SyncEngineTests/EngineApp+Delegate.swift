@@ -5,7 +5,7 @@ import StratusSync
 import StratusSyncEngine
 import Synchronization
 
-/// What the app does as its engine's delegate.
+/// The app as its engine's delegate.
 extension EngineApp {
     func nextFetchChangesOptions(
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
@@ -29,7 +29,7 @@ extension EngineApp {
         }
     }
 
-    /// The record to send: as the service knows it, with the app's text.
+    /// The record to send: the service's record with the app's text.
     func record(_ recordID: CKRecord.ID) -> CKRecord? {
         state.withLock { state in
             guard let text = state.file.texts[recordID.recordName] else { return nil }
@@ -46,7 +46,7 @@ extension EngineApp {
         let resolves = state.withLock { $0.resolves }
         switch event {
         case .stateUpdate(let update):
-            // The state can always be written.
+            // Encoding a state never fails.
             let data = try? JSONEncoder().encode(update.stateSerialization)
             state.withLock { $0.file.engineState = data }
         case .accountChange(let change): handle(change, syncEngine)
@@ -141,7 +141,7 @@ extension EngineApp {
             for deletion in changes.deletions {
                 let name = deletion.recordID.recordName
                 state.file.known[name] = nil
-                // An edit of a deleted record makes it anew.
+                // A pending edit of a deleted record creates the record again.
                 if !pending.contains(.saveRecord(deletion.recordID)) {
                     state.file.texts[name] = nil
                 }
@@ -185,7 +185,7 @@ extension EngineApp {
                 default: break
                 }
             }
-            // One change alone is never too many: the engine leaves it to the app, a deletion too.
+            // The engine does not split a single change and leaves its failure to the app, also for a deletion.
             for (recordID, error) in changes.failedRecordDeletes where error.code == .limitExceeded
             {
                 again.append(.deleteRecord(recordID))
@@ -199,7 +199,7 @@ extension EngineApp {
 }
 
 extension CKSyncEngine.Event {
-    /// The event in one line, without what differs from run to run; nil for the state's.
+    /// The event in one line, without the parts that differ between runs; nil for state updates.
     var line: String? {
         switch self {
         case .stateUpdate: return nil

@@ -12,10 +12,10 @@ func hut(_ name: String, in zoneID: CKRecordZone.ID = hutsID) -> CKRecord.ID {
     CKRecord.ID(recordName: name, zoneID: zoneID)
 }
 
-/// An app as Apple's sample is one: texts by name, the records as the service knows them, and an
-/// engine's state, kept together as in one file.
+/// An app like Apple's sample: texts by name, the records as the service returned them, and an engine's state, kept
+/// together as if in one file.
 final class EngineApp: CKSyncEngineDelegate {
-    /// What is in the app's file.
+    /// The content of the app's file.
     struct File: Sendable {
         var texts: [String: String] = [:]
         /// The records as they were last saved or fetched.
@@ -52,7 +52,7 @@ final class EngineApp: CKSyncEngineDelegate {
         state = Mutex(State(file: file))
     }
 
-    /// The app's engine; made of its file when it is first asked for.
+    /// The app's engine, created from the file at first use.
     var engine: CKSyncEngine {
         if let engine = state.withLock({ $0.engine }) { return engine }
         var configuration = CKSyncEngine.Configuration(
@@ -63,24 +63,24 @@ final class EngineApp: CKSyncEngineDelegate {
         return engine
     }
 
-    /// The engine dies with its process; the next one knows what is in the file.
+    /// Drops the engine, as the end of the process would; the next engine starts from the file.
     func restart() {
         state.withLock { $0.engine = nil }
     }
 
     private var serialization: CKSyncEngine.State.Serialization? {
         let data = state.withLock { $0.file.engineState }
-        // A test that expects a state asks for it; here a bad one is none.
+        // Tests that expect a state require it; here an unreadable state counts as none.
         return data.flatMap {
             try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0)
         }
     }
 
-    // MARK: What a test looks at and sets
+    // MARK: State for tests
 
     var file: File { state.withLock { $0.file } }
     var texts: [String: String] { state.withLock { $0.file.texts } }
-    /// The events so far, but for the state's.
+    /// The events so far, except state updates.
     var log: [String] { state.withLock { $0.log } }
 
     func takeLog() -> [String] {
@@ -104,19 +104,19 @@ final class EngineApp: CKSyncEngineDelegate {
         state.withLock { $0.options = body }
     }
 
-    /// Sends again after each failure, which the app has resolved or the engine repeats.
+    /// Sends until no change fails; the app resolves each failure, or the engine retries.
     func sendAll() async throws {
         for _ in 0..<10 {
-            // What failed is in the events; in the end nothing does.
+            // The events report the failures; at the end there are none.
             do { return try await engine.sendChanges() } catch CKError.partialFailure {}
         }
         try await engine.sendChanges()
     }
 
-    /// Leaves failures as they are.
+    /// Leaves failures unresolved.
     func resolveNothing() { state.withLock { $0.resolves = false } }
 
-    /// Waits until the log is so.
+    /// Waits until the log meets a condition.
     func waitForLog(_ isMet: @escaping @Sendable ([String]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -128,7 +128,7 @@ final class EngineApp: CKSyncEngineDelegate {
         }
     }
 
-    // MARK: What a person does
+    // MARK: Actions of a person
 
     func write(_ name: String, _ text: String) {
         state.withLock { $0.file.texts[name] = text }
@@ -148,7 +148,7 @@ final class EngineApp: CKSyncEngineDelegate {
     }
 }
 
-/// A cloud, and the devices of its users as engines drive them.
+/// A cloud, and its users' devices, each with an engine.
 struct EngineWorld {
     static let container = "iCloud.org.example.Huts"
     let cloud: TestCloud
@@ -167,7 +167,7 @@ struct EngineWorld {
         return EngineApp(container.privateCloudDatabase, automatically: automatically)
     }
 
-    /// Two devices that have the zone and one hut, and nothing to do.
+    /// Two devices that have fetched the zone and one hut, with nothing left to sync.
     func pair() async throws -> (phone: EngineApp, tablet: EngineApp) {
         let phone = try await app("phone")
         let tablet = try await app("tablet")

@@ -9,7 +9,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Engines that sync by themselves, in a time that stands still until the test advances it.
+/// Engines that sync automatically, with a clock that only the test advances.
 @Suite(.timeLimit(.minutes(20))) struct EngineAutomaticTests {
     private typealias Scene = AutomaticScene
 
@@ -19,7 +19,7 @@ import Testing
         #expect(app.takeLog() == ["signIn", "willFetch scheduled", "didFetch scheduled"])
         app.makeZone()
         app.write("a", "1")
-        // Zones go at once, records wait a little for more of them.
+        // Zones are sent at once; records wait briefly for more of them.
         await app.waitForLog { $0.contains("sentZones +Huts") }
         await scene.clock.waitForSleeper(seconds: 0.1)
         app.write("b", "2")
@@ -98,7 +98,7 @@ import Testing
         _ = app.takeLog()
         app.makeZone()
         app.write("a", "1")
-        // Nothing waits for more changes when the app asks for it now.
+        // A manual send does not wait for more changes.
         try await app.engine.sendChanges()
         #expect(app.log.contains { $0.hasPrefix("sent ") })
         #expect(app.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -140,7 +140,7 @@ import Testing
         #expect(app.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    /// The clock stands still: an engine that waits now waits for ever.
+    /// The clock stands still, so an engine that waited would never go on.
     @Test func accountChangeDuringLookupCostsNoDelay() async throws {
         let scene = try await Scene()
         scene.phone.transport.beforeNext(UsersCaller.path) {

@@ -5,7 +5,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// Batches: how many records and bytes one has, what it may not have, and what comes between two.
+/// Batches: their limits of records and bytes, invalid contents, and changes between two batches.
 @Suite struct EngineBatchTests {
     @Test func batchHasAtMost250Records() async throws {
         let phone = try await EngineWorld().app("phone")
@@ -72,7 +72,7 @@ import Testing
         phone.write("a", "2")
         phone.batch { context in
             let record = phone.record(hut("a"))
-            // The person edits after the record was read, before it is on its way.
+            // The person edits the record after it was read for the batch and before it is sent.
             if isFirst.withLock({ $0 }) {
                 phone.write("a", "3")
                 isFirst.withLock { $0 = false }

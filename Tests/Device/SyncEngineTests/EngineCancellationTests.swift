@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusSyncEngine
 
-/// Engines whose work is given up: in every phase, and while others wait for their turn.
+/// Cancelled engines: in every phase, and while other calls wait for their turn.
 @Suite(.timeLimit(.minutes(20))) struct EngineCancellationTests {
-    /// Where a sync is cancelled: at its so-many-th event or request.
+    /// Where a sync is cancelled: at an event or a request, by its number.
     enum Place: Hashable, Sendable {
         case event(Int)
         case request(Int)
@@ -18,7 +18,7 @@ import Testing
 
     /// Two devices with changes on both; the phone's first sync is cancelled, the next ones are not.
     ///
-    /// - Returns: how many events and requests the phone's sync has.
+    /// - Returns: The number of events and requests of the phone's sync.
     @discardableResult
     private func sync(cancelledAt place: Place?) async throws -> (events: Int, requests: Int) {
         let cloud = TestCloud()
@@ -69,7 +69,7 @@ import Testing
         return counted
     }
 
-    /// Every "will" has its "did", and none is inside another of its kind.
+    /// Each "will" event has its "did" event, and none is nested in another of its kind.
     private func checkPairs(_ log: [String]) {
         var open: [String] = []
         for line in log {
@@ -106,7 +106,7 @@ import Testing
         let engine = phone.engine
         let fetch = Task { await codeOf { try await engine.fetchChanges() } }
         for await _ in reached.stream { break }
-        // A delegate that takes its time holds the others up, and does not notice.
+        // A slow delegate blocks the other call without knowing.
         let send = Task { await codeOf { try await engine.sendChanges() } }
         while await engine.driver.openRounds.count < 2 { await Task.yield() }
         await engine.cancelOperations()
@@ -127,8 +127,8 @@ import Testing
         #expect(phone.takeLog() == ["willFetch manual", "didFetch manual"])
     }
 
-    /// The answer of a request that was served comes too late to be told as saved: it is pending, and
-    /// ends as a conflict with oneself.
+    /// The service committed the save, but its answer comes after the cancellation. The save stays pending, and the
+    /// retry is a conflict with the device's own save.
     @Test func cancelledButCommittedSaveIsNotLost() async throws {
         let cloud = TestCloud()
         let phone = try await SwitchableDevice.sent(to: cloud)

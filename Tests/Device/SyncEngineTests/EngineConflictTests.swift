@@ -9,7 +9,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// The conflicts of Apple's documentation, one after the other, driven by hand.
+/// The conflicts of Apple's documentation, one after the other, with manual syncs.
 @Suite struct EngineConflictTests {
     private func expectConflict(_ tablet: EngineApp) async {
         #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
@@ -25,20 +25,20 @@ import Testing
         tablet.write("a", "2")
         try await phone.engine.sendChanges()
         await expectConflict(tablet)
-        // The other's text was the greater: nothing is left to send.
+        // The other device's text was the greater one: nothing is left to send.
         #expect(tablet.texts == ["a": "3"])
         tablet.write("a", "5")
         phone.write("a", "4")
         try await phone.engine.sendChanges()
         await expectConflict(tablet)
-        // Merged, and added again by the app.
+        // The app merged the texts and added the change again.
         #expect(tablet.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
         try await expectSend(by: tablet, "sent +a")
         try await phone.engine.fetchChanges()
         #expect(phone.texts == ["a": "5"])
     }
 
-    /// A first fetch does not tell what was deleted before it.
+    /// A first fetch does not report records that were deleted before it.
     @Test(arguments: [false, true])
     func recordMetInConflictAndDeletedBeforeFirstFetchIsDeleted(restarts: Bool) async throws {
         let world = EngineWorld()
@@ -78,7 +78,7 @@ import Testing
         tablet.write("a", "2")
         do {
             try await tablet.engine.sendChanges()
-            Issue.record("A send of which something failed says so.")
+            Issue.record("A send with a failed change did not throw.")
         } catch let error as CKError {
             #expect(error.code == .partialFailure)
             let record = try #require(error.errorsByRecordID[hut("a")])
@@ -86,7 +86,7 @@ import Testing
             #expect(record.serverRecord?["text"] == "3")
         }
         #expect(texts.withLock { $0 } == ["1", "2", "3"])
-        // Not resolved is not pending: it is the app's business.
+        // A failure that the app does not resolve leaves nothing pending.
         #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
@@ -120,13 +120,13 @@ import Testing
         try await phone.engine.fetchChanges()
         #expect(
             phone.takeLog() == ["willFetch manual", "zones -Huts \(reason)", "didFetch manual"])
-        // The app threw its texts away, and what was pending with them.
+        // The app dropped its texts and their pending changes.
         #expect(phone.texts.isEmpty && phone.engine.state.pendingRecordZoneChanges.isEmpty)
         try await phone.engine.sendChanges()
         #expect(phone.takeLog() == [])
     }
 
-    /// What the deprecated property of a deletion says, and what only the reason does.
+    /// The deprecated property of a deletion only tells a purge; the reason tells every cause.
     @available(*, deprecated)
     @Test(arguments: [Fault.ZoneResetReason.deleted, .purged, .encryptedDataReset])
     func zoneDeletionReportsItsReason(_ reason: Fault.ZoneResetReason) async throws {
@@ -146,7 +146,7 @@ import Testing
         #expect("\(deletion.reason)" == "\(reason)")
     }
 
-    /// An app sends, and hears of this between the beginning and the end.
+    /// Expects a send with these events between its first and its last one.
     private func expectSend(
         by app: EngineApp, _ events: String..., sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -207,7 +207,7 @@ import Testing
         try await tablet.engine.fetchChanges()
         #expect(tablet.takeLog() == ["willFetch manual", "zones -Huts deleted", "didFetch manual"])
         #expect(tablet.texts.isEmpty)
-        // Deleted twice is deleted.
+        // Deleting a deleted zone succeeds.
         tablet.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
         try await expectSend(by: tablet, "sentZones -Huts")
     }
@@ -219,7 +219,7 @@ import Testing
         world.cloud.faults.next(
             of: RecordsModify.self, .answer(.badRequest, frameworkCode: .limitExceeded))
         try await expectSend(by: phone, "sent +n0 +n1 +n2 +n3", "sent +n4 +n5 +n6 +n7")
-        // A single record that is too large is the app's.
+        // A single record that is too large is reported to the app.
         phone.resolveNothing()
         phone.write("a", "2")
         world.cloud.faults.next(
@@ -250,7 +250,7 @@ import Testing
         phone.transport.goOffline()
         #expect(await codeOf { try await app.engine.sendChanges() } == .networkUnavailable)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .networkUnavailable)
-        // Nobody could say who is signed in.
+        // Without a known account there are no events.
         #expect(app.takeLog() == [])
         phone.transport.goOnline()
         try await app.engine.sendChanges()
@@ -299,7 +299,7 @@ import Testing
                 "willSend manual", "sent +a!serverRecordChanged +b!batchRequestFailed",
                 "didSend manual",
             ])
-        // Sent without the culprit they would not be what the app asked for.
+        // Sent without the failed record, the batch would not be the atomic one that the app asked for.
         #expect(tablet.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 

@@ -6,9 +6,9 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What an engine asks its delegate, and with which context.
+/// The engine's calls to its delegate, and their contexts.
 @Suite struct EngineDelegateTests {
-    /// Answers as the engine proposes, and keeps what it was asked.
+    /// Returns what the engine proposes, and records the calls.
     private final class KeepingDelegate: CKSyncEngineDelegate {
         private let questions = Mutex<[String]>([])
 
@@ -80,7 +80,7 @@ import Testing
                 }
             failures.withLock { $0 += lines }
         }
-        // Its zone is not there yet.
+        // The record's zone does not exist yet.
         phone.write("a", "1")
         #expect(await codeOf { try await phone.engine.sendChanges() } != nil)
         world.cloud.faults.next(

@@ -7,11 +7,11 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// The engine sends no encrypted field in the clear, and takes none from a service that attacks.
+/// The engine sends no encrypted field in the clear, and accepts none from a hostile service.
 @Suite struct EngineEncryptionTests {
     private static let forgery = "Send money to Mallory."
 
-    /// A service that writes what a test says into the fields of changes.
+    /// A service that writes the test's forged values into the fields of fetched changes.
     private final class HostileTransport: Transport {
         private let inner: any Transport
         private let forged = Mutex<Field?>(nil)

@@ -8,10 +8,10 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Every error of CloudKit, in the answer to every request of an engine.
+/// Every CloudKit error, as the answer to each kind of request of an engine.
 @Suite struct EngineErrorTests {
-    /// What the engine sends again by itself. Source: Apple's header of CKSyncEngine; its sample adds
-    /// `operationCancelled`; `serverResponseLost` is ours, see decision 0011.
+    /// Errors after which the engine retries by itself. Source: Apple's header of CKSyncEngine; its sample adds
+    /// `operationCancelled`; `serverResponseLost` is an addition of this project, see decision 0011.
     private static let retried: Set<CKError.Code> = [
         .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
         .requestRateLimited, .serviceUnavailable, .zoneBusy, .operationCancelled,
@@ -36,7 +36,7 @@ import Testing
         phone.write("a", "2")
         phone.erase("b")
         world.cloud.faults.next(of: RecordsModify.self, answer(code))
-        // A batch that is too large is halved, which tells nobody.
+        // A batch that is too large is halved, and the app gets no error.
         let isHalved = code == .limitExceeded
         #expect(await codeOf { try await phone.engine.sendChanges() } == (isHalved ? nil : code))
         let lines = phone.takeLog()
@@ -47,7 +47,7 @@ import Testing
         #expect(lines.count == 3 && lines[1] == "sent +a!\(code) -b!\(code)")
         let stays = Self.retried.contains(code)
         #expect(phone.engine.state.pendingRecordZoneChanges.count == (stays ? 2 : 0))
-        // Nothing happened, and nothing is lost: what the engine does not repeat, the app does.
+        // Nothing was saved and nothing is lost: the app retries what the engine does not.
         try await tablet.engine.fetchChanges()
         #expect(tablet.texts == ["a": "1"])
         if !stays { phone.write("a", "2") }
@@ -78,14 +78,14 @@ import Testing
         #expect(phone.takeLog().isEmpty != stays)
     }
 
-    /// A fetch is told of its failure, and the next one brings everything.
+    /// The call of a failed fetch throws, and the next fetch brings everything.
     @Test(arguments: codes) func failedFetchIsReportedAndRepeated(_ code: CKError.Code) async throws
     {
         let world = EngineWorld()
         let (phone, tablet) = try await world.pair()
         phone.write("a", "2")
         try await phone.engine.sendChanges()
-        // Without its token the engine asks at once.
+        // After an expired token the engine fetches again at once.
         let isRefetched = code == .changeTokenExpired
         world.cloud.faults.next(of: ChangesDatabase.self, answer(code))
         #expect(
@@ -95,7 +95,7 @@ import Testing
             world.cloud.faults.next(of: ChangesZone.self, answer(code))
             let outcome = await codeOf { try await tablet.engine.fetchChanges() }
             switch code {
-            // What is gone is told with the database's changes, and here nothing is.
+            // Deleted zones are reported with the database's changes, and here no zone was deleted.
             case .zoneNotFound, .userDeletedZone:
                 #expect(outcome == nil)
                 phone.write("b", "1")
@@ -111,7 +111,7 @@ import Testing
         #expect(tablet.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)
     }
 
-    /// Rate limits meet single records as well.
+    /// Rate limits can apply to single records too.
     @Test func throttledRecordOfBatchStaysPending() async throws {
         let (phone, app) = try await SwitchableDevice.sentAndHeard()
         app.write("a", "1")
@@ -124,7 +124,7 @@ import Testing
         }
         do {
             try await app.engine.sendChanges()
-            Issue.record("A send of which something failed says so.")
+            Issue.record("A send with a failed change did not throw.")
         } catch let error as CKError {
             #expect(error.errorsByRecordID.mapValues(\.code) == [hut("b"): .requestRateLimited])
             #expect(error.longestRetryAfterSeconds == 9)
@@ -136,7 +136,7 @@ import Testing
         #expect(app.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("b"))])
     }
 
-    /// What the protocol's own words come to.
+    /// The protocol's error codes, the CloudKit errors that they become, and whether the engine retries.
     @Test(arguments: [
         (ServiceError.Code.throttled, CKError.Code.requestRateLimited, true),
         (.tryAgainLater, .serviceUnavailable, true), (.zoneBusy, .zoneBusy, true),

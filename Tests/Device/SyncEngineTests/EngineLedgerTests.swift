@@ -10,7 +10,7 @@ extension ZoneID {
     fileprivate static let other = ZoneID(name: "Other")
 }
 
-/// What an engine must not forget, as a value.
+/// The state that an engine must keep, as a value.
 @Suite struct EngineLedgerTests {
     private let a = RecordID(name: "a", zoneID: .list)
     private let b = RecordID(name: "b", zoneID: .list)
@@ -32,7 +32,7 @@ extension ZoneID {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .save)])
         let asked = ledger.additionCount
-        // Before the batch is taken, and while it is on its way.
+        // The change is added again before the batch is taken, and once more while the batch is in flight.
         ledger.add([(id: a, kind: .save)])
         ledger.send([change(a)], askedAt: asked)
         #expect(ledger.pending[a]?.kind == .save && ledger.inFlight[a] != nil)
@@ -74,7 +74,7 @@ extension ZoneID {
         let count = ledger.additionCount
         #expect(ledger.account(is: "_bo") == .switchAccounts(from: "_ida", to: "_bo"))
         #expect(ledger.pending.isEmpty && ledger.databaseToken == nil)
-        // What the session knows of additions stays true.
+        // The session compares this count, so it never goes back.
         #expect(ledger.additionCount == count)
         #expect(ledger.account(is: nil) == .signOut("_bo"))
         #expect(ledger.account(is: nil) == nil)

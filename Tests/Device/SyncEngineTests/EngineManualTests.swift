@@ -8,7 +8,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Engines that do nothing by themselves: the order of events, and what is pending when.
+/// Engines with manual syncs: the order of events, and which changes are pending at each point.
 @Suite struct EngineManualTests {
     @Test func firstSendReportsEventsInOrder() async throws {
         let world = EngineWorld()
@@ -93,7 +93,7 @@ import Testing
         #expect(seen.withLock { $0 } == [0])
     }
 
-    /// What is printed of an event is its name and its figures, not the enumeration around it.
+    /// An event prints its name and its counts, without the enumeration around it.
     @Test func eventPrintsItsNameAndFigures() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("a", "2")
@@ -278,7 +278,7 @@ import Testing
         ) {
             let app = try await EngineWorld().app("phone")
             app.whenEvent { _, engine in
-                // The process ends here.
+                // The process traps here.
                 try? await engine.fetchChanges()
             }
             try await app.engine.fetchChanges()
@@ -293,7 +293,7 @@ import Testing
         app.whenEvent { event, engine in
             guard case .accountChange = event else { return }
             Task {
-                // Success is what the stream tells.
+                // The stream shows that the call returned; its result does not matter.
                 try? await engine.fetchChanges()
                 end.yield(true)
             }

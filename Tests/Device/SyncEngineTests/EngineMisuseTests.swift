@@ -7,7 +7,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Delegates that do what they should not, and engines that share what they should not.
+/// Delegates that break the rules, and engines that share a state.
 @Suite(.timeLimit(.minutes(20))) struct EngineMisuseTests {
     private typealias Batch = CKSyncEngine.RecordZoneChangeBatch
 
@@ -17,7 +17,7 @@ import Testing
         return record
     }
 
-    /// Gives one batch, and then none.
+    /// Returns one batch, and then none.
     private func give(_ batch: Batch, by app: EngineApp) {
         app.batch { _ in
             app.batch { _ in nil }
@@ -71,7 +71,7 @@ import Testing
         ] {
             phone.write("b", "1")
             give(batch, by: phone)
-            // Which of them counts is the service's business; that it ends is ours.
+            // Which of the duplicates is saved is up to the service; the send must end.
             _ = await codeOf { try await phone.engine.sendChanges() }
             let log = phone.takeLog()
             #expect(log.first == "willSend manual" && log.last == "didSend manual")
@@ -94,7 +94,7 @@ import Testing
         #expect(tablet.texts == ["a": "1", "b": "1"])
     }
 
-    /// The engine asks for less, once; an app that gives the same again hears of the failure.
+    /// The engine asks once for a smaller batch; an app that returns the same batch again gets the failure.
     @Test func repeatedOversizedBatchIsReportedAsFailed() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()
@@ -122,7 +122,7 @@ import Testing
             seen.withLock { $0 = engine.state.pendingRecordZoneChanges }
         }
         try await engine.sendChanges()
-        // Both are on their way and pending at once.
+        // Both changes are in flight and pending at the same time.
         #expect(seen.withLock { $0 } == [.saveRecord(hut("a")), .deleteRecord(hut("b"))])
         #expect(
             app.takeLog() == ["willSend manual", "sent +a +b", "sent +a -b", "didSend manual"])
@@ -132,12 +132,12 @@ import Testing
         #expect(tablet.texts == ["a": "3"])
     }
 
-    /// The second engine does not know that the first has saved: it is told of a conflict.
+    /// The second engine does not know that the first has saved, and gets a conflict.
     @Test func twoEnginesWithSameStateConverge() async throws {
         let (phone, tablet) = try await EngineWorld().pair()
         phone.write("a", "5")
         phone.write("b", "1")
-        // The state is written down before it is read twice.
+        // The state is stored before a second engine reads it.
         try await phone.engine.sendChanges(.init(scope: .recordIDs([])))
         let twin = EngineApp(phone.database, file: phone.file)
         #expect(
@@ -166,7 +166,7 @@ import Testing
         #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
     }
 
-    /// An engine that is let go in the middle of its work ends it first.
+    /// An engine that is released during a call finishes the call first.
     @Test func callFinishesAfterEngineIsReleased() async throws {
         let phone = try await SwitchableDevice.withZone()
         let app = phone.app

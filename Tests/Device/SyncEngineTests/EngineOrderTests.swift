@@ -2,9 +2,9 @@ import StratusClient
 import StratusSyncEngine
 import Testing
 
-/// In which order an engine's records leave.
+/// The order in which an engine sends records.
 @Suite struct EngineOrderTests {
-    /// More records than a batch takes wait before what they need.
+    /// More pending records than fit in a batch come before the records that they refer to.
     @Test func neededRecordsGoFirst() async throws {
         let phone = try await EngineWorld().app("phone")
         phone.makeZone()

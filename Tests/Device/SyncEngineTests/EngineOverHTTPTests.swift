@@ -8,7 +8,7 @@ import StratusWire
 import TestServing
 import Testing
 
-/// The same engines against a server, over HTTP and in real time.
+/// Engines against a server, over HTTP and in real time.
 @Suite(.timeLimit(.minutes(20))) struct EngineOverHTTPTests {
     private func withServer(
         _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
@@ -28,7 +28,7 @@ import Testing
             ]))
     }
 
-    /// Ida's phone, whose zone was sent and whose record was not.
+    /// Ida's phone, whose zone was sent and whose record is pending.
     private func phoneWithPendingSave(_ origin: String) async throws -> EngineApp {
         let phone = EngineApp(container(origin, "phone", "ida@example.org").privateCloudDatabase)
         phone.makeZone()
@@ -59,7 +59,7 @@ import Testing
             try await phone.engine.fetchChanges()
             #expect(phone.texts["n7"] == "3")
 
-            // A restart goes on where the file ends.
+            // After a restart the engine continues from its file.
             tablet.restart()
             _ = tablet.takeLog()
             try await tablet.engine.fetchChanges()
@@ -98,7 +98,8 @@ import Testing
         }
     }
 
-    /// An owner's save reaches a participant's engine, and the other way round, by the long poll.
+    /// An owner's save reaches a participant's engine through the long poll, and a participant's save reaches the
+    /// owner's.
     @Test func enginesSyncAutomaticallyOverHTTP() async throws {
         let cloud = TestCloud()
         try await withServer(cloud) { origin in

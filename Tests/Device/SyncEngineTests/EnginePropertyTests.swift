@@ -9,11 +9,10 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// Random edits on two or three devices, with random failures and restarts, end the same
-/// everywhere.
+/// Random edits on two or three devices, with random failures and restarts, give the same result on every device.
 ///
-/// A zone that is fetched anew without its token does not tell what was deleted meanwhile, here as
-/// with CloudKit; so either records are erased or tokens of zones expire.
+/// A full fetch of a zone, without its token, does not report earlier deletions, here as with CloudKit. So a run has
+/// either deletions or expired zone tokens.
 @Suite struct EnginePropertyTests {
     @Test(arguments: Seeds.forTest("EnginePropertyTests", count: 60))
     func devicesConverge(_ seed: UInt64) async throws {
@@ -34,7 +33,7 @@ import Testing
             await act(on: apps[index], step, erases: erases, &random)
         }
         world.cloud.faults.clear()
-        // Everybody sends, then everybody hears; again, as a merge makes new changes.
+        // Every device sends, then every device fetches; this is repeated, as a merge makes new changes.
         for _ in 0..<3 {
             for app in apps {
                 try await app.sendAll()
@@ -60,11 +59,11 @@ import Testing
         case 0..<4: app.write(name, "\(1_000 + step)")
         case 4 where erases: app.erase(name)
         case 4: app.write(name, "\(1_000 + step)")
-        // What fails now is tried again later, and must be there then.
+        // A change whose send fails stays pending and is sent later.
         case 5..<7: try? await app.engine.sendChanges()
         case 7..<9: try? await app.engine.fetchChanges()
         default:
-            // The state is written down before the process ends, as an app's own file would be.
+            // The state is stored before the process ends, as in an app's own file.
             try? await app.engine.sendChanges(.init(scope: .recordIDs([])))
             app.restart()
         }
@@ -92,7 +91,7 @@ import Testing
         }
     }
 
-    /// What the service has in the end.
+    /// The final content of the service.
     private func stored(_ world: EngineWorld) async throws -> [String: String] {
         let reader = try await world.app("reader")
         try await reader.engine.fetchChanges()

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Engines that sync by themselves after a failure or a cancellation: when they try again.
+/// When an automatic engine tries again after a failure or a cancellation.
 @Suite(.timeLimit(.minutes(20))) struct EngineRetryTests {
     private typealias Scene = AutomaticScene
 
@@ -82,7 +82,7 @@ import Testing
         await app.waitForLog { $0.contains("sent +a!operationCancelled") }
         scene.phone.transport.beforeRequests(nil)
         #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
-        // Another change is an occasion.
+        // Another change makes the engine send again.
         app.write("b", "1")
         await app.waitForLog { log in log.contains { $0.hasPrefix("sent +a") && $0.hasSuffix("+b") }
         }
@@ -92,7 +92,7 @@ import Testing
         let scene = try await Scene()
         let app = scene.startedToBeCancelled(atNext: ChangesDatabase.path) {}
         await app.waitForLog { $0.contains("didFetch scheduled") }
-        // There was no fetch yet after which the next was planned.
+        // No fetch had been scheduled before this one.
         await scene.rest()
         _ = app.takeLog()
         scene.clock.advance(bySeconds: 900)
@@ -110,7 +110,7 @@ import Testing
         await app.waitForLog { $0.contains("didFetch scheduled") }
     }
 
-    /// Or the loop would repeat the request without a pause.
+    /// Otherwise the loop would repeat the request without a pause.
     @Test func unrequestedCancellationBacksOff() async throws {
         let scene = try await Scene()
         let app = await scene.started()
@@ -140,7 +140,7 @@ import Testing
         scene.cloud.faults.next(of: RecordsModify.self, .answer(.accessDenied))
         await scene.clock.waitForSleeper(seconds: 0.1)
         scene.clock.advance(bySeconds: 0.1)
-        // Without a further change, and without a pause.
+        // The engine sends the rest without another change, and without a pause.
         await app.waitForLog { log in
             log.contains { $0.hasPrefix("sent +n250 ") && !$0.contains("!") }
         }

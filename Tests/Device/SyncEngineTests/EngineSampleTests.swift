@@ -6,8 +6,8 @@ import StratusSyncEngine
 import StratusTesting
 import Testing
 
-/// What the tests of Apple's sample project of the engine do, in their order: two devices, driven by
-/// hand. Source: apple/sample-cloudkit-sync-engine, SyncTests.
+/// The tests of Apple's sample project for the engine, in their order: two devices with manual syncs. Source:
+/// apple/sample-cloudkit-sync-engine, SyncTests.
 @Suite struct EngineSampleTests {
     // MARK: Simple sync
 
@@ -36,7 +36,7 @@ import Testing
 
     // MARK: Save failures
 
-    /// The first send throws, the app has resolved the failure, the second succeeds.
+    /// The first send throws, the app resolves the failure, and the second send succeeds.
     private func failOnce(
         _ code: CKError.Code,
         _ breakIt: @escaping @Sendable (CKDatabase) async throws -> Void
@@ -46,7 +46,7 @@ import Testing
         let (a, b) = try await world.pair()
         let original = try #require(a.file.known["a"]?.creationDate)
         clock.advance(bySeconds: 1)
-        // On the side, as if another device had done it.
+        // Directly at the service, as if another device had done it.
         try await breakIt(a.engine.database)
         a.write("a", "renamed")
         do {
@@ -55,7 +55,7 @@ import Testing
         } catch let error as CKError {
             #expect(error.errorsByRecordID[hut("a")]?.code == code)
         }
-        // The system fields of what is gone are thrown away.
+        // The app dropped the system fields of the missing record.
         #expect(a.file.known["a"] == nil)
         #expect(a.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
         try await a.engine.sendChanges()
@@ -85,7 +85,7 @@ import Testing
         #expect(first.engine.state.pendingRecordZoneChanges.isEmpty)
         #expect(a.texts["a"] == "A2, the winner")
         #expect(b.texts["a"] == (winnerSendsFirst ? "A2, the winner" : "2, of B"))
-        // Only a winner has something to send again.
+        // Only the device with the winning text has something to send again.
         let again: [CKSyncEngine.PendingRecordZoneChange] =
             winnerSendsFirst ? [] : [.saveRecord(hut("a"))]
         #expect(second.engine.state.pendingRecordZoneChanges == again)
@@ -95,7 +95,7 @@ import Testing
         #expect(a.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    // MARK: What Apple leaves to the reader
+    // MARK: Cases that Apple's tests leave out
 
     @Test func deletedContactDisappearsOnOtherDevice() async throws {
         let (a, b) = try await EngineWorld().pair()
@@ -105,13 +105,13 @@ import Testing
         #expect(b.texts.isEmpty && b.takeLog().contains("fetched -a"))
     }
 
-    /// Deleted here, edited there: the deletion is sent first.
+    /// One device deletes the record and the other edits it; the deletion is sent first.
     @Test func pendingEditRecreatesDeletedContact() async throws {
         let (a, b) = try await EngineWorld().pair()
         a.erase("a")
         b.write("a", "edited")
         try await a.engine.sendChanges()
-        // The pending edit outlives the notification of the deletion, and makes the record anew.
+        // The pending edit survives the fetch of the deletion and creates the record again.
         try await b.engine.fetchChanges()
         #expect(b.texts == ["a": "edited"])
         try await b.engine.sendChanges()
@@ -119,7 +119,7 @@ import Testing
         #expect(a.texts == ["a": "edited"] && a.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
-    /// Edited there, deleted here: a deletion names a record, not a version.
+    /// One device edits the record and the other deletes it without fetching: a deletion names a record, not a version.
     @Test func deleteWinsOverUnfetchedEdit() async throws {
         let (a, b) = try await EngineWorld().pair()
         b.write("a", "edited")
@@ -143,7 +143,7 @@ import Testing
         #expect(a.texts["new"] == "2" && b.texts["new"] == "2")
     }
 
-    /// One of many fails: the others are saved, and what comes after the batch waits.
+    /// One record of a batch fails: the others are saved, and changes after the batch wait.
     @Test func failedRecordDoesNotBlockItsBatch() async throws {
         let (a, b) = try await EngineWorld().pair()
         b.write("a", "0")
@@ -151,7 +151,7 @@ import Testing
         a.write("a", "2")
         for number in 0..<300 { a.write("n\(number)", "x") }
         #expect(await codeOf { try await a.engine.sendChanges() } == .partialFailure)
-        // 301 less the batch, and the one that the app added again.
+        // 301 changes minus the batch, plus the one that the app added again.
         #expect(a.engine.state.pendingRecordZoneChanges.count == 301 - 250 + 1)
         try await a.engine.sendChanges()
         try await b.engine.fetchChanges()

@@ -6,7 +6,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// Engines on the shared database: zones of several owners, and people who come and go.
+/// Engines on the shared database: zones of several owners, and participants who join and leave.
 @Suite struct EngineSharedTests {
     /// Ida and Cy have a zone of the same name with a hut of the same name, and share it with Bo.
     private struct Valley {
@@ -15,7 +15,7 @@ import Testing
         let cy: EngineApp
         let bo: CKContainer
         let shares: [CKShare]
-        /// The zones as Bo sees them.
+        /// The IDs of the zones in Bo's shared database.
         let idas: CKRecordZone.ID
         let cys: CKRecordZone.ID
 
@@ -45,7 +45,7 @@ import Testing
             cys = try await Self.zone(of: cy)
         }
 
-        /// Bo's app, which has fetched what is shared with Bo.
+        /// Bo's app after it fetched the shared zones.
         func bosApp() async throws -> SharedApp {
             let app = SharedApp(bo.sharedCloudDatabase)
             try await app.engine.fetchChanges()
@@ -66,7 +66,7 @@ import Testing
         #expect(bo.text(hut("a", in: valley.idas)) == "ida's")
         #expect(bo.text(hut("a", in: valley.cys)) == "cy's")
 
-        // A record of Ida's is changed, and one is made in Cy's zone.
+        // Bo changes a record in Ida's zone and creates one in Cy's zone.
         bo.write(hut("a", in: valley.idas), "bo's")
         bo.write(hut("b", in: valley.cys), "new")
         try await bo.engine.sendChanges()
@@ -77,7 +77,7 @@ import Testing
         let boID = try await valley.bo.userRecordID()
         #expect(valley.cy.file.known["b"]?.creatorUserRecordID?.recordName == boID.recordName)
 
-        // What is pending and what was fetched outlive a restart, each in its own zone.
+        // Pending changes and fetched records survive a restart, each in its own zone.
         bo.write(hut("a", in: valley.cys), "later")
         try await bo.engine.sendChanges(.init(scope: .recordIDs([])))
         bo.restart()
@@ -100,7 +100,7 @@ import Testing
         bo.write(hut("a", in: valley.idas), "3")
         #expect(await codeOf { try await bo.engine.sendChanges() } == .partialFailure)
         #expect(bo.failures == [hut("a", in: valley.idas): .serverRecordChanged])
-        // The app took the record of the error, and its own text.
+        // The app applied its own text to the server record of the error.
         try await bo.engine.sendChanges()
         try await valley.ida.engine.fetchChanges()
         #expect(valley.ida.texts["a"] == "3")
@@ -128,7 +128,7 @@ import Testing
         try await database.save(share)
         try await bo.engine.fetchChanges()
         #expect(bo.deletions == [.init(zoneID: valley.idas, reason: .deleted)])
-        // The engine leaves to the app what becomes of its edit; sent, it has nowhere to go.
+        // The engine leaves Bo's pending edit to the app; sent, it fails, as its zone is gone.
         #expect(await codeOf { try await bo.engine.sendChanges() } == .partialFailure)
         #expect(bo.failures == [hut("a", in: valley.idas): .zoneNotFound])
         #expect(bo.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -151,14 +151,14 @@ import Testing
         #expect(bo.zoneIDs == [valley.cys])
         try await valley.ida.engine.fetchChanges()
         #expect(valley.ida.texts["a"] == "ida's")
-        // The zone itself can be given up as well.
+        // Bo can leave by deleting the zone as well.
         bo.engine.state.add(pendingDatabaseChanges: [.deleteZone(valley.cys)])
         try await bo.engine.sendChanges()
         try await bo.engine.fetchChanges()
         #expect(bo.zoneIDs.isEmpty)
     }
 
-    /// A share travels like every record, in both directions.
+    /// A share is sent and fetched like any record.
     @Test func engineSendsAndFetchesShares() async throws {
         let valley = try await Valley()
         let bo = try await valley.bosApp()
@@ -180,7 +180,7 @@ import Testing
     }
 }
 
-/// An app that keeps all records of a database, whatever their zones.
+/// An app that keeps all records of a database, in all zones.
 final class SharedApp: CKSyncEngineDelegate {
     private struct State: Sendable {
         var engine: CKSyncEngine?
@@ -230,7 +230,7 @@ final class SharedApp: CKSyncEngineDelegate {
         engine.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
     }
 
-    /// Waits until a record's text was fetched.
+    /// Waits until a record with this text was fetched.
     func waitFor(_ id: CKRecord.ID, _ text: String) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

@@ -9,11 +9,11 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What an engine knows after a restart.
+/// What an engine still has after a restart.
 @Suite struct EngineStateTests {
     private typealias Serialization = CKSyncEngine.State.Serialization
 
-    /// The last state that an app was given after a few changes.
+    /// The last state that an app got after a few changes.
     private func someState() async throws -> Data {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("b", "2")
@@ -24,7 +24,7 @@ import Testing
                 .deleteZone(CKRecordZone.ID(zoneName: "Lakes")),
             ])
         phone.engine.state.hasPendingUntrackedChanges = true
-        // The state is told within a tenth of a second, without any sync.
+        // A state update also comes by itself within a tenth of a second, without a sync.
         phone.batch { _ in nil }
         try await phone.engine.sendChanges(.init(scope: .recordIDs([])))
         return try #require(phone.file.engineState)
@@ -52,7 +52,7 @@ import Testing
         #expect(engine.state.hasPendingUntrackedChanges)
     }
 
-    /// A zone cannot be given another scope later, so it is not lost between adding and sending.
+    /// A zone's encryption scope cannot be changed later, so a pending zone must keep it over a restart.
     @Test func encryptionScopeOfPendingZoneSurvivesRestart() async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
@@ -90,9 +90,9 @@ import Testing
                 try JSONDecoder().decode(Serialization.self, from: damaged)
             }
         }
-        // Cut off or bent anywhere: an error, never a trap.
+        // Truncated or damaged at any byte, a state may throw an error but must not trap.
         for length in 0..<data.count {
-            // Whether it throws is not the question.
+            // Whether it throws does not matter.
             _ = try? JSONDecoder().decode(Serialization.self, from: data.prefix(length))
             var bent = data
             bent[length] ^= 0x15
@@ -115,12 +115,12 @@ import Testing
         await clock.waitForSleeper(seconds: 0.1)
         clock.advance(bySeconds: 0.1)
         var counts = received.stream.makeAsyncIterator()
-        // Both at once.
+        // One update for both changes.
         #expect(await counts.next() == 2)
     }
 
-    /// Handlers add what they gathered, which is often nothing; were that a change, each event would
-    /// wake an automatic engine, also one that was just cancelled.
+    /// Event handlers often add an empty list of changes. If that counted as a change, each event would wake an
+    /// automatic engine, also one that was just cancelled.
     @Test func ineffectiveChangeSendsNoStateUpdate() async throws {
         let (phone, _) = try await EngineWorld().pair()
         try await phone.engine.sendChanges()
@@ -142,9 +142,9 @@ import Testing
         #expect(count.withLock { $0 } == 1)
     }
 
-    /// A process that dies after any event, and another that goes on from its file.
+    /// The process ends after any of its events, and another one continues from its file.
     @Test func restartAtAnyEventLosesNothing() async throws {
-        // How many events there are to die after.
+        // The number of events after which the process can end.
         let whole = try await run(dyingAfter: .max)
         #expect(whole.eventCount > 10)
         for point in 0..<whole.eventCount {
@@ -173,10 +173,10 @@ import Testing
                 defer { count += 1 }
                 return count == point
             }
-            // What the file has now is all that is left; the rest of the run is not ours any more.
+            // The next process has only this file; the rest of this run does not count.
             if reached, let app { corpse.withLock { $0 = app.file } }
         }
-        // The state after the edits is in the file before the process can die.
+        // The edits are stored before the process can end.
         try await app.engine.sendChanges(.init(scope: .recordIDs([])))
         count.withLock { $0 = 0 }
         corpse.withLock { $0 = nil }
@@ -210,7 +210,7 @@ import Testing
         phone.transport.beforeRequests(nil)
         let restored = EngineApp(app.database, file: try #require(file.withLock { $0 }))
         #expect(restored.engine.state.pendingRecordZoneChanges == [.saveRecord(hut("a"))])
-        // The save was served: a conflict with oneself, which the app resolves.
+        // The save was committed: the retry is a conflict with the device's own save, which the app resolves.
         try await restored.sendAll()
         #expect(restored.engine.state.pendingRecordZoneChanges.isEmpty)
     }

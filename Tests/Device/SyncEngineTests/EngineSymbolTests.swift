@@ -4,9 +4,9 @@ import StratusSyncEngine
 import Synchronization
 import Testing
 
-/// What events carry, and what engines are asked with.
+/// The parts of events, and the options of the engine's calls.
 @Suite struct EngineSymbolTests {
-    /// The parts of the events of a round, each read through its type's name.
+    /// The parts of a round's events, each read through its type's name.
     private static func parts(_ event: CKSyncEngine.Event) -> String? {
         switch event {
         case .stateUpdate(let received):

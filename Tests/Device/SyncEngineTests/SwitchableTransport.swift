@@ -3,7 +3,7 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// A transport that a test puts under another account, takes offline, or stops at a request.
+/// A transport whose account a test can switch, and which it can take offline or stop at a request.
 final class SwitchableTransport: Transport {
     typealias Hook = @Sendable (_ path: String) async throws -> Void
     typealias Alteration = @Sendable (inout [RecordResult]) -> Void
@@ -14,18 +14,18 @@ final class SwitchableTransport: Transport {
     private let log = Mutex<[String]>([])
     private let listens: Bool
 
-    /// - Parameter listens: else nobody who wants notifications is ever registered.
+    /// - Parameter listens: Otherwise the registration for notifications never ends.
     init(_ transport: any Transport, listens: Bool = true) {
         current = Mutex(transport)
         self.listens = listens
     }
 
-    /// The endpoints asked so far.
+    /// The endpoints of the requests so far.
     var requests: [String] { log.withLock { $0 } }
 
     func use(_ transport: any Transport) { current.withLock { $0 = transport } }
 
-    /// Runs something before the next request of a path.
+    /// Runs a body before the next request to a path.
     func beforeNext(_ path: String, _ body: @escaping @Sendable () async throws -> Void) {
         beforeRequests { requested in
             guard requested == path else { return }
@@ -37,7 +37,7 @@ final class SwitchableTransport: Transport {
     /// Runs before each request.
     func beforeRequests(_ body: Hook?) { hook.withLock { $0 = body } }
 
-    /// Changes what becomes of the records of the next save, on the way to the device.
+    /// Changes the results of the next save on their way to the device.
     func alterNextResults(_ body: @escaping Alteration) { alteration.withLock { $0 = body } }
 
     func goOffline() {
@@ -51,7 +51,7 @@ final class SwitchableTransport: Transport {
     ) async throws -> E.Answer {
         log.withLock { $0.append(E.path) }
         try await hook.withLock { $0 }?(E.path)
-        // Until the listener ends.
+        // Waits until the listener is cancelled.
         if !listens, E.path == TokensCreate.path { try await Task.sleep(for: .seconds(86_400)) }
         let transport = current.withLock { $0 }
         let answer = try await transport.send(
@@ -72,7 +72,7 @@ final class SwitchableTransport: Transport {
     }
 }
 
-/// A device whose account and network a test changes.
+/// A device whose account and network a test can change.
 struct SwitchableDevice {
     let cloud: TestCloud
     let device: String
@@ -95,14 +95,14 @@ struct SwitchableDevice {
         app = EngineApp(container.privateCloudDatabase, automatically: automatically)
     }
 
-    /// A device of Ida's with a zone that was not sent.
+    /// A device of Ida's with a zone that is not sent yet.
     static func withZone(_ cloud: TestCloud = TestCloud()) async throws -> SwitchableDevice {
         let phone = try await SwitchableDevice(cloud, "phone", user: "ida")
         phone.app.makeZone()
         return phone
     }
 
-    /// A device of Ida's whose zone and records with these texts were sent.
+    /// A device of Ida's that has sent its zone and records with these texts.
     static func sent(
         _ texts: KeyValuePairs<String, String> = [:], to cloud: TestCloud = TestCloud()
     ) async throws -> SwitchableDevice {
@@ -112,7 +112,7 @@ struct SwitchableDevice {
         return phone
     }
 
-    /// The app of such a device, which has heard of that.
+    /// The device of `sent`, and its app without the log of that.
     static func sentAndHeard(
         _ texts: KeyValuePairs<String, String> = [:], to cloud: TestCloud = TestCloud()
     ) async throws -> (phone: SwitchableDevice, app: EngineApp) {
@@ -121,13 +121,13 @@ struct SwitchableDevice {
         return (phone, phone.app)
     }
 
-    /// Another person signs in, or nobody.
+    /// Another person signs in, or with nil the user signs out.
     func become(_ user: String?) async throws {
         transport.use(try await cloud.connect(user: user, device: device).transport)
         connection.accountChanged(hasAccount: user != nil)
     }
 
-    /// Another person signs in while the next request of a path is under way.
+    /// Another person signs in during the next request to a path.
     func become(_ user: String?, during path: String) {
         transport.beforeNext(path) { try await become(user) }
     }

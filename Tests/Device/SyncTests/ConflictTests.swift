@@ -78,7 +78,7 @@ import Testing
     }
 }
 
-/// The times of edits, by what they stand for.
+/// The edit times of fields and of list elements.
 @Suite struct FieldTimesTests {
     @Test func filesKeepTheirTimesWhenTheyAreUploaded() throws {
         let rules: [String: FieldRule] = ["photos": .set]
@@ -101,11 +101,11 @@ import Testing
             let element = ListElement(value: .asset(file(name)), occurrence: 1)
             #expect(times.milliseconds(of: element.field(of: "photos"), "") == 5_000, "\(name)")
         }
-        // Nothing is left of the values that nobody else ever saw.
+        // The time of the local value, which no other device ever saw, is removed.
         #expect(times.milliseconds(of: local.field("photo"), "photo") == nil)
     }
 
-    /// Somebody else who has a record writes what they like.
+    /// Another participant may write any number into the field of edit times.
     @Test(arguments: [Int64.max, .min])
     func timesThatWouldOverflowCountAsNone(_ time: Int64) {
         let rules: [String: FieldRule] = ["list": .sequence, "count": .editCount]
@@ -132,7 +132,7 @@ import Testing
 }
 
 @Suite struct FieldWiseTests {
-    /// An upload gives a file another value, and others would compare that one.
+    /// An upload changes the value of a file's field, and other devices would compare the uploaded value.
     @Test func fileThatWasNotUploadedLosesAtEqualTimes() {
         let id = RecordID(name: "a", zoneID: .list)
         for number in 0..<20 {

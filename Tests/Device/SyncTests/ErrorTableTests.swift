@@ -3,7 +3,7 @@ import Testing
 
 @testable import StratusSync
 
-/// One test per row of the error table: what the session does, not what the table says.
+/// One test per row of the error table: what the session does, not what the table contains.
 @Suite struct ErrorTableTests {
     @Test(arguments: [FrameworkErrorCode.networkUnavailable, .networkFailure, .serverResponseLost])
     func networkFailuresAreRetriedWithoutLimit(code: FrameworkErrorCode) {
@@ -16,8 +16,8 @@ import Testing
             #expect(session.halt == nil)
             #expect(session.delaySeconds <= session.settings.maximumOfflineDelaySeconds)
         }
-        // Back by itself: the next success is enough. What was lost again and again, perhaps for its
-        // size, is tried smaller; a network that is not there says nothing of the size.
+        // The network is back: the next success resets the session. A batch that was lost several times, perhaps for
+        // its size, is sent smaller; an unavailable network says nothing about the size.
         let bytesLimit = code == .networkUnavailable ? 1_500_000 : BatchBytes.minimum
         #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: bytesLimit))
         #expect(session.sent([.saved("a")], at: now) == [.confirmed])
@@ -33,7 +33,7 @@ import Testing
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 33))
         #expect(session.delaySeconds == 2)
         #expect(session.retryCount == 1)
-        // An outage ends by itself: the session goes on as slowly as it can, and says why.
+        // An outage ends by itself: the session retries at its slowest pace and keeps the last failure.
         for _ in 0..<100 {
             _ = session.perform(&now)
             _ = session.failed(SyncFailure(code), batchItemCount: 1, at: now)
@@ -55,11 +55,11 @@ import Testing
         session.setEnabled(false, at: now + 2)
         session.setEnabled(true, at: now + 3)
         #expect(session.preview(at: now + 3) == .wait(untilUptimeSeconds: now + 600))
-        // An engine's app that asks by hand makes its one request all the same.
+        // An engine's app that fetches by hand still gets its one request.
         var byHand = session
         byHand.begin(.fetching, at: now + 4)
         #expect(byHand.next(at: now + 4, only: .fetching) == .perform(.fetchDatabaseChanges))
-        // A failure that the service did not pace is forgiven.
+        // The pause after a failure without a retry-after is dropped at a restart.
         now += 600
         _ = session.perform(&now)
         _ = session.failed(SyncFailure(.internalError), at: now)
@@ -92,7 +92,7 @@ import Testing
             SyncSession.verdict(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
     }
 
-    /// After its time an upload is unknown; the record may be there all the same.
+    /// A late upload is unknown to the service, although the record may still exist.
     @Test func unknownUploadIsTriedAgainWithinBound() {
         let failure = SyncFailure(.unknownItem)
         let change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
@@ -184,7 +184,7 @@ import Testing
             #expect(
                 session.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(zone))
         }
-        // Once for all of them.
+        // One fetch of the database's changes serves all zones.
         #expect(session.perform(&now) == .fetchDatabaseChanges)
         _ = session.databaseFetched(changed: [], deleted: [], at: now)
         for zone in zones {
@@ -205,7 +205,7 @@ import Testing
         #expect(session.halt == .retriesExhausted(SyncFailure(.changeTokenExpired)))
     }
 
-    /// Each time the database's changes come, and tell nothing.
+    /// The fetch of the database's changes succeeds each time, and the zone's token still expires.
     @Test func expiryWithoutTokenHaltsSession() {
         var session = SyncSession.fetching(.list)
         var now = 0.0
@@ -236,7 +236,7 @@ import Testing
         var now = 0.0
         _ = zones.perform(&now)
         #expect(zones.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(.list))
-        // Only the database's changes tell whether it was deleted and made again.
+        // Only the database's changes tell whether the zone was deleted and recreated.
         #expect(zones.perform(&now) == .fetchDatabaseChanges)
         #expect(zones.databaseFetched(changed: [], deleted: [], at: now) == [])
         #expect(zones.perform(&now) == .fetchZoneChanges(.list))
@@ -245,7 +245,7 @@ import Testing
         now = 0
         #expect(database.perform(&now) == .fetchDatabaseChanges)
         #expect(database.failed(SyncFailure(.changeTokenExpired), at: now) == .dropDatabaseToken)
-        // What forgot the token may have forgotten the subscription too.
+        // A service that lost the token may have lost the subscription too.
         #expect(database.perform(&now) == .saveSubscription)
         database.subscriptionSaved(at: now)
         #expect(database.perform(&now) == .fetchDatabaseChanges)
@@ -259,7 +259,7 @@ import Testing
         #expect(session.isQuotaExceeded)
         #expect(session.halt == nil)
         session.notified()
-        // A refusal is a failure like others: the next request waits.
+        // A refusal counts as a failure: the next request waits.
         #expect(session.preview(at: now) == .wait(untilUptimeSeconds: now + 2))
         #expect(session.perform(&now) == .fetchDatabaseChanges)
         _ = session.databaseFetched(changed: [], deleted: [], at: now)
@@ -270,7 +270,7 @@ import Testing
         session.needsDatabaseFetch = false
         session.nextFetchUptimeSeconds = nil
         #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
-        // The same for items, however often.
+        // The same for the failures of items, however often.
         for _ in 0..<20 {
             _ = session.sent([.failedSave("a", SyncFailure(.quotaExceeded))], at: now)
             now += 301
@@ -363,13 +363,13 @@ import Testing
         for code in FrameworkErrorCode.allCases {
             // A save is only confirmed by a success.
             #expect(RecoveryAction.forSave(code) != .confirm)
-            // Nothing is told as failed and forgotten: the cache heals.
+            // No failure is only reported: the cache recovers from each.
             for recovery in [
                 RecoveryAction.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
             ] {
                 #expect(recovery != .report, "\(code)")
             }
-            // Whatever the request's failure is, the session does not do the same again at once.
+            // Whatever the request's failure is, the session does not repeat the same operation at once.
             var session = SyncSession.sending()
             var now = 0.0
             let first = session.perform(&now)
@@ -383,7 +383,7 @@ import Testing
 }
 
 extension SyncSession {
-    /// One whose first batch failed, and the time of that.
+    /// A session whose first batch failed, and the time of the failure.
     fileprivate static func failedSend(_ code: FrameworkErrorCode) -> (SyncSession, Double) {
         var session = SyncSession.sending()
         var now = 0.0

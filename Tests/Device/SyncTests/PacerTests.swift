@@ -25,7 +25,7 @@ import Testing
         #expect(pacer.readyUptimeSeconds == 1_100)
         pacer.failed(at: 200, retryAfterSeconds: 1)
         #expect(pacer.readyUptimeSeconds == 208)
-        // Also over failures that say nothing, and over a restart.
+        // The retry-after also survives failures without one, and a restart.
         pacer.failed(at: 300, retryAfterSeconds: 1_000)
         pacer.failed(at: 400)
         pacer.reset(at: 500)
@@ -62,12 +62,12 @@ import Testing
         late.failed(at: 0, random: 0.999)
         #expect(early.readyUptimeSeconds == 2)
         #expect((2.4...2.5).contains(late.readyUptimeSeconds))
-        // Never before the service's time.
+        // Never earlier than the service's retry-after.
         early.failed(at: 10, retryAfterSeconds: 100, random: 0)
         late.failed(at: 10, retryAfterSeconds: 100, random: 0.5)
         #expect(early.readyUptimeSeconds == 110)
         #expect(late.readyUptimeSeconds == 110.5)
-        // The pauses themselves double without it.
+        // The random part does not change how the pauses double.
         #expect(late.delaySeconds == 4)
         let session = SyncSession(random: { 0.75 })
         #expect(session.random() == 0.75)
@@ -100,7 +100,7 @@ import Testing
         #expect(size.itemLimit == 200)
         for _ in 0..<15 { size.accepted(itemCount: 200) }
         #expect(size.itemLimit == 200)
-        // A small batch says nothing of what is taken.
+        // A small batch that was accepted does not show that a large one would be.
         size.accepted(itemCount: 3)
         #expect(size.itemLimit == 200)
         size.accepted(itemCount: 200)

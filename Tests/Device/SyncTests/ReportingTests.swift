@@ -3,7 +3,7 @@ import Testing
 
 @testable import StratusSync
 
-/// The session where the app deals with failures, as engines run it.
+/// The session of an engine, where the app handles failures.
 @Suite struct ReportingTests {
     private var settings: SyncSettings {
         var settings = SyncSettings()
@@ -43,7 +43,7 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
         #expect(session.failed(SyncFailure(.permissionFailure), at: 0) == nil)
         #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
-        // What is to be fetched is not forgotten.
+        // The zone is still to be fetched.
         #expect(session.zonesToFetch == [.list])
         session.notified(of: .list)
         #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
@@ -52,12 +52,12 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
         _ = session.databaseFetched(changed: [], deleted: [], at: 0)
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(.list)))
-        // Why a zone is missing is asked of the database at once.
+        // After a missing zone the session fetches the database's changes at once.
         _ = session.failed(SyncFailure(.zoneNotFound), at: 0)
         #expect(session.next(at: 0) == .perform(.fetchDatabaseChanges))
     }
 
-    /// A device that is offline asks seldom, and at last every half minute.
+    /// A device that is offline retries ever more slowly, at last every 30 seconds.
     @Test func retriedErrorsBackOffToCeiling() {
         for (code, ceiling) in [
             (FrameworkErrorCode.networkFailure, 30.0), (.serviceUnavailable, 300), (.zoneBusy, 300),

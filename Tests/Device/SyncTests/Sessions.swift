@@ -34,7 +34,7 @@ extension SyncSession {
         return session
     }
 
-    /// Lets time pass until an operation begins; nil when the session rests or halts.
+    /// Advances the time until an operation begins; nil when the session rests or halts.
     mutating func perform(_ now: inout Double) -> SyncOperation? {
         for _ in 0..<10 {
             switch next(at: now) {
@@ -46,7 +46,7 @@ extension SyncSession {
         return nil
     }
 
-    /// What a fresh session says to one outcome.
+    /// The verdict of a new session on one outcome.
     static func verdict(on outcome: ItemOutcome) -> ItemVerdict? {
         var session = sending()
         var now = 0.0

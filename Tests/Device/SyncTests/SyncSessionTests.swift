@@ -26,7 +26,7 @@ import Testing
         session.setHasPendingChanges(false)
         #expect(session.isAtRest)
 
-        // What the file remembers is not done again.
+        // A restarted session does not repeat what its stored backlog says is done.
         var later = SyncSession(backlog: SyncBacklog(isSubscriptionSaved: true))
         #expect(later.perform(&now) == .fetchDatabaseChanges)
     }
@@ -59,7 +59,7 @@ import Testing
         session.localChange(at: now + 0.05)
         #expect(session.next(at: now) == .wait(untilUptimeSeconds: 50.02))
         #expect(session.next(at: 50.02) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
-        // And the next one after it: nothing but the debounce is waited for.
+        // The next change is sent right after it: only the debounce delays it.
         _ = session.sent([.saved("a")], at: 50.03)
         session.setHasPendingChanges(false)
         session.localChange(at: 50.04)
@@ -67,7 +67,7 @@ import Testing
         #expect(session.next(at: 50.06) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
-    /// What a hint asks for is one round, whatever the pace is.
+    /// A hint causes one round of fetches, whatever the pace is.
     @Test(arguments: [SyncSettings(), .iCloud])
     func zoneIsFetchedRightAfterDatabase(_ settings: SyncSettings) {
         var session = SyncSession.prepared(settings: settings)
@@ -82,7 +82,7 @@ import Testing
         #expect(session.next(at: now) == .perform(.fetchZoneChanges(.list)))
     }
 
-    /// First sync of a new device: no operation waits for another's pause.
+    /// In the first sync of a new device no operation waits for a pause.
     @Test func firstSyncTakesNoTime() {
         var session = SyncSession(
             backlog: SyncBacklog(zonesToCreate: [.list], hasPendingChanges: true))
@@ -99,7 +99,8 @@ import Testing
             session.next(at: 0) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
-    /// Else its first fetch could not tell a save that never arrived from one whose record was deleted since.
+    /// Otherwise the zone's first fetch could not tell a save that never arrived from one whose record was deleted
+    /// since.
     @Test func newZoneIsFetchedBeforeAnythingIsSentIntoIt() {
         var session = SyncSession.prepared(hasPendingChanges: true)
         var now = 0.0
@@ -113,14 +114,14 @@ import Testing
         #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
     }
 
-    /// A zone's own changes do not tell that it was deleted and made again.
+    /// A zone's own changes do not tell that it was deleted and recreated.
     @Test func databaseIsFetchedBeforeZonesThatWait() {
         var session = SyncSession.prepared(zonesToFetch: [.list])
         var now = 0.0
         #expect(session.perform(&now) == .fetchDatabaseChanges)
         _ = session.databaseFetched(changed: [], deleted: [], at: now)
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
-        // Not between the pages of a round.
+        // A notification causes no database fetch between the pages of a zone.
         session.notified()
         session.zonePageFetched(.list, moreComing: true, hasPendingChanges: false, at: now)
         #expect(session.perform(&now) == .fetchZoneChanges(.list))
@@ -198,16 +199,16 @@ import Testing
         _ = session.databaseFetched(changed: [], deleted: [], at: 1)
         #expect(session.next(at: 5) == .rest(untilUptimeSeconds: 61))
         session.channelOpened()
-        // What came before may have been missed.
+        // Changes from before the channel opened may have been missed.
         #expect(session.next(at: 6) == .perform(.fetchDatabaseChanges))
         _ = session.databaseFetched(changed: [], deleted: [], at: 7)
-        // Until the next look at the subscription, which is no fetch.
+        // The next wake-up is the check of the subscription, which is no fetch.
         #expect(session.next(at: 800) == .rest(untilUptimeSeconds: 901))
         session.channelClosed(at: 800)
         #expect(session.next(at: 801) == .rest(untilUptimeSeconds: 860))
     }
 
-    /// Whoever deletes the subscription at the service notifies nobody: it is looked for from time to time.
+    /// The deletion of the subscription causes no notification: the session checks for it from time to time.
     @Test func deletedSubscriptionIsSavedAgainWhileRunning() {
         var session = SyncSession.prepared()
         _ = session.next(at: 0)
@@ -223,13 +224,13 @@ import Testing
                 continue
             }
             session.subscriptionSaved(at: start)
-            // Of what came in between there was no notification.
+            // There were no notifications of changes while the subscription was missing.
             #expect(session.next(at: start) == .perform(.fetchDatabaseChanges))
             _ = session.databaseFetched(changed: [], deleted: [], at: start + 1)
         }
     }
 
-    /// Where the channel is interrupted before the look, the clock counts again.
+    /// When the channel closes before the check of the subscription ends, interval fetches begin again.
     @Test func lookAtTheSubscriptionEndsNoIntervalFetchOfAClosedChannel() {
         var session = SyncSession.prepared()
         session.channelOpened()
@@ -242,7 +243,7 @@ import Testing
         #expect(session.next(at: 963) == .perform(.fetchDatabaseChanges))
     }
 
-    /// A channel tells nothing where nobody asked the service for it.
+    /// A channel brings no notifications to a device that has no subscription.
     @Test func channelWithoutOwnSubscriptionKeepsIntervalFetches() {
         var settings = SyncSettings()
         settings.savesSubscription = false
@@ -279,7 +280,7 @@ import Testing
         session.zoneUnwanted(.list)
         var now = 0.0
         #expect(session.perform(&now) == .modifyZones(create: [], delete: [.list]))
-        // Somebody was faster: that is success too.
+        // Another device deleted the zone first: that is success too.
         let done = session.zonesModified(
             created: [:], deleted: [.list: SyncFailure(.zoneNotFound)], at: now)
         #expect(done.deleted == [.list])
@@ -320,7 +321,7 @@ import Testing
         var now = 0.0
         #expect(
             session.perform(&now) == .modifyZones(create: Array(zones.prefix(400)), delete: []))
-        // Still too many: halved at each refusal, and nothing is lost or halted by it.
+        // Still too many: each refusal halves the batch, and nothing is lost or halted.
         for count in [200, 100, 50, 25, 12, 6, 3, 1] {
             _ = session.failed(SyncFailure(.limitExceeded), at: now)
             #expect(
@@ -357,11 +358,11 @@ import Testing
         _ = session.failed(
             SyncFailure(.quotaExceeded), batchItemCount: 3, batchOwners: ["_full"], at: now)
         #expect(session.withheldOwners == ["_full"])
-        // The shell finds nothing that can be sent.
+        // No pending change can be sent now.
         session.setHasPendingChanges(false)
         #expect(!session.isAtRest)
         #expect(session.next(at: now) == .rest(untilUptimeSeconds: now + 300))
-        // Something was deleted there: what waits for room is tried at once.
+        // A deletion freed space there: saves that wait for storage are tried at once.
         session.setHasPendingChanges(true)
         _ = session.perform(&now)
         let id = RecordID(name: "a", zoneID: ZoneID(name: "List", ownerName: "_full"))

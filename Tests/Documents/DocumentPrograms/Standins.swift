@@ -1,12 +1,12 @@
 import CloudKit
 
-// What the programs take from UIKit, as small as they need it.
+// The small part of UIKit that the programs use.
 
 typealias UIBackgroundFetchResult = RemoteNotificationResult
 
 struct UIApplicationLaunchOptionsKey: Hashable {}
 
-/// What the system calls in an app.
+/// The methods that the system calls in an app.
 protocol UIApplicationDelegate: AnyObject {
     func application(
         _ application: UIApplication,
@@ -17,7 +17,7 @@ protocol UIApplicationDelegate: AnyObject {
         fetchCompletionHandler completionHandler: @escaping (UIBackgroundFetchResult) -> Void)
 }
 
-/// The app as the system sees it: it listens for notifications and hands them to the delegate.
+/// The app as the system sees it: it listens for notifications and passes them to the delegate.
 final class UIApplication {
     let delegate: UIApplicationDelegate
 
@@ -52,7 +52,7 @@ class UIWindow {
 
 class UIViewController {}
 
-/// Tells the person, or the test, before the screen.
+/// Shows a line to the user, or to the test.
 func say(_ line: String) {
     print(line)
     fflush(stdout)

@@ -1,14 +1,14 @@
 import CloudKit
 
-// Programs in the manner of the founding documents, one process for each device: a line of standard
+// Programs in the style of the founding documents, one process for each device: a line of standard
 // input is a tap of the user, a line of standard output is what the user sees.
 
 protocol Program {
-    /// Does what a line says; answers with one line, sooner or later.
+    /// Carries out a line of input, and answers with one line at some time.
     func tap(_ words: [String])
 }
 
-/// The one way from here to the programs, which are deprecated throughout, as what they call is:
+/// The only way from here to the programs, which are deprecated throughout, like the functions that they call:
 /// the requirement of a protocol keeps the warnings out of this build.
 protocol ProgramMaking {
     func make() -> Program

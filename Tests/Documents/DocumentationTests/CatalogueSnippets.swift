@@ -1,5 +1,5 @@
 // The Swift of the products' DocC catalogues, so that it is compiled. SnippetTests checks that every
-// snippet stands here word for word; what a snippet leaves out (functions around it) is added here.
+// snippet is here word for word; what a snippet leaves out (functions around it) is added here.
 import CloudKit
 import Foundation
 import GRDB

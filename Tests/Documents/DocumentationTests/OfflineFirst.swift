@@ -108,7 +108,7 @@ enum OfflineFirst {
 }
 
 @Suite struct OfflineFirstTests {
-    /// The guide, from the first line to the last, against a whole cloud.
+    /// Runs the guide's code from the first line to the last, against a complete cloud.
     @Test(.timeLimit(.minutes(20))) func guideRuns() async throws {
         let cloud = TestCloud()
         let container = try await cloud.container(

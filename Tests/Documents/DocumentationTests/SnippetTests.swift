@@ -3,8 +3,8 @@ import Foundation
 import StratusTesting
 import Testing
 
-/// The pages say what is so: their Swift is compiled, their links lead somewhere, their requirements
-/// are all there.
+/// Checks the documentation: its Swift is compiled, its links have targets, and each catalogue has the required
+/// sections.
 @Suite struct SnippetTests {
     static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -36,13 +36,13 @@ import Testing
 
     static let article =
         "Sources/Testing/StratusTesting.docc/TestingCloudKitCodeInCI.md"
-    /// The example of the article: an app's source, and tests that run with these.
+    /// The article's example: an app's source and its tests, which run with these tests.
     static let articleSources = [
         "Tests/Documents/Huts/HutBook.swift",
         "Tests/Documents/DocumentationTests/HutBookTests.swift",
     ]
 
-    /// Newcomers run the first program of README.md again. In a process of its own, as it uses the
+    /// Newcomers run the first program of README.md more than once. It runs in a separate process, since it uses the
     /// process's connection.
     @Test func firstProgramRunsTwice() async {
         await #expect(processExitsWith: .success) {
@@ -87,7 +87,7 @@ import Testing
             for heading in ["# ``\(product)``", "## Overview", "## Limits"] {
                 #expect(text.contains(heading), "\(page) has no \(heading)")
             }
-            // It only gives another module's symbols another name.
+            // It only re-exports another module's symbols under another name.
             guard product != "CoreLocation" else { continue }
             let tasks = text.components(separatedBy: "\n### ").count - 1
             #expect(tasks >= 3, "\(page) has \(tasks) tasks")
@@ -105,7 +105,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("snippets-\(UUID().uuidString)")
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(at: folder)
         }
         #expect(try await CatalogueSnippets.storage(folder.path + "/storage") == ["Trips"])
@@ -113,7 +113,7 @@ import Testing
         #expect(!alice.isEmpty && isHealthy)
     }
 
-    /// The lines of each block of Swift; a line of a package manifest is no snippet.
+    /// The lines of each block of Swift; blocks of package manifests do not count as snippets.
     static func snippets(in page: String) -> [[String]] {
         var snippets: [[String]] = []
         var current: [String]?
@@ -134,7 +134,7 @@ import Testing
         return snippets
     }
 
-    /// What a reader copies is what is tested: whole files.
+    /// The article shows the tested files completely, so readers copy tested code.
     @Test func articleShowsExampleInFull() throws {
         let shown = try Self.snippets(in: Self.text(Self.article))
         for path in Self.articleSources {

@@ -4,7 +4,7 @@ import StratusCache
 import StratusTesting
 import Testing
 
-/// The three apps of Documentation/WhichLayer.md do the same, as far as their layers do.
+/// The three apps of Documentation/WhichLayer.md do the same, as far as their layers allow.
 @Suite(.timeLimit(.minutes(20))) struct WhichLayerTests {
     private let hut = CKRecord.ID(recordName: "hut-3", zoneID: CKRecordZone.ID(zoneName: "Trips"))
     private let app = "iCloud.org.example.Trails"
@@ -20,7 +20,7 @@ import Testing
     private func remove(_ paths: [String]) {
         for path in paths {
             for suffix in ["", "-wal", "-shm", "-lock"] {
-                // A leftover in the temporary folder fails no test.
+                // Failing to remove a temporary folder must not fail the test.
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }
         }
@@ -52,7 +52,7 @@ import Testing
         #expect(try await devices[0].names() == ["Gipfelblick"], "also without a network")
         try await devices[0].sync()
         try await devices[1].rename(hut, "Alpenrose")
-        // The conflict is decided in the cache, and what is left of it is sent.
+        // The cache resolves the conflict, and sends what remains.
         try await devices[1].sync()
         try await devices[1].sync()
         try await devices[0].sync()

@@ -6,7 +6,7 @@ struct HutBook: Sendable {
     static let zoneID = CKRecordZone.ID(zoneName: "Huts", ownerName: CKCurrentUserDefaultName)
 
     let container: CKContainer
-    /// Waits before the service is asked again; tests give their own.
+    /// Waits before a request is repeated; tests pass their own.
     var sleep: @Sendable (_ seconds: Double) async throws -> Void = {
         try await Task.sleep(for: .seconds($0))
     }
@@ -25,8 +25,8 @@ struct HutBook: Sendable {
 
     /// Saves a new or edited hut.
     ///
-    /// What others changed meanwhile stays, but for the fields that were edited here, encrypted ones
-    /// among them. Waits when the service asks for it.
+    /// Other devices' changes are kept, except in fields that were edited here, including encrypted
+    /// ones. Waits if the service asks for it.
     @discardableResult
     func save(_ hut: CKRecord) async throws -> CKRecord {
         var hut = hut
@@ -64,7 +64,7 @@ struct HutBook: Sendable {
         return huts
     }
 
-    /// Invites somebody to a hut.
+    /// Invites a user to a hut.
     ///
     /// - Returns: the link to send.
     func share(_ hut: CKRecord, with emailAddress: String) async throws -> URL? {

@@ -1,7 +1,7 @@
 import Testing
 
-/// Documentation/Compatibility.md says of every symbol of Apple's whether it works, and which test
-/// shows it.
+/// Documentation/Compatibility.md lists each of Apple's symbols with its state, and the tests that
+/// show it.
 @Suite struct CompatibilityTests {
     enum State: String, CaseIterable {
         case works
@@ -12,7 +12,7 @@ import Testing
 
     struct Row {
         var line: Int
-        /// The symbols, as the document spells them; several are forms of one member.
+        /// The symbols, as the document spells them; several are variants of one member.
         var symbols: [String]
         var state: String
         /// As `Suite.function`.
@@ -35,13 +35,13 @@ import Testing
         }
     }
 
-    /// What stands in back quotes.
+    /// The texts in back quotes.
     private static func quoted(_ cell: Substring) -> [String] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated()
             .filter { $0.offset % 2 == 1 }.map { String($0.element) }
     }
 
-    /// The member's name without its type and arguments; of an initializer the type's, of a nested
+    /// The member's name without its type and arguments; for an initializer the type's name, for a nested
     /// type its own.
     static func bareName(_ symbol: String) -> String {
         let head = symbol.prefix { $0 != "(" && $0 != ":" && $0 != " " }
@@ -118,7 +118,7 @@ import Testing
     }
 }
 
-/// What a test uses.
+/// The words and strings that a test uses.
 private struct Reach {
     var words: Set<String>
     var strings: [String]
@@ -129,8 +129,8 @@ private struct Reach {
         strings = tokens.filter { $0.kind == .string }.map(\.text)
     }
 
-    /// Whether a symbol is there: by its bare name in code, or, of a predicate's function, by its whole
-    /// name in a format.
+    /// Whether a test uses a symbol: by its bare name in code or, if it is a predicate's function, by its
+    /// whole name in a format.
     func has(_ symbol: String) -> Bool {
         if words.contains(CompatibilityTests.bareName(symbol)) { return true }
         guard !symbol.contains("."), symbol.contains(where: { $0 == ":" || $0 == " " }) else {

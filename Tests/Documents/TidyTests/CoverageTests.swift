@@ -9,7 +9,7 @@ import Testing
         var line: Int
         var requirement: String
         var state: String
-        /// As `Suite.function`; a program as its path below Tests.
+        /// As `Suite.function`; for a program its path below Tests.
         var tests: [String]
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// Documents and code name decisions by their numbers.
+/// Documents and code refer to decisions that exist, by their numbers.
 @Suite struct DecisionTests {
     @Test func decisionHasANumberOfItsOwn() throws {
         let files = Repository.paths(below: "Documentation/Decisions").sorted()

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What the documents name in back quotes as a type, a function or a file is in the tree.
+/// Types, functions and files that documents name in back quotes exist.
 @Suite struct DocumentSymbolTests {
-    /// Names that documents quote and that this repository does not declare, with what they are.
+    /// Quoted names that this repository does not declare, with what they are.
     static let foreign = [
         "CKAllowedSharingOptions": "Apple's, of its interface frameworks",
         "CVaListPointer": "Swift's, not on Linux",
@@ -24,7 +24,7 @@ import Testing
         Exception(path: article, about: "Tests/HutsTests/", reason: "of the package of the reader"),
     ]
 
-    /// What documents may name.
+    /// The names and paths that documents may use.
     struct Index {
         var words: Set<String>
         var paths: Set<String>
@@ -66,7 +66,7 @@ import Testing
             .enumerated()
         {
             if line.hasPrefix("```") { isBlock.toggle() }
-            // What Compatibility.md calls absent is absent.
+            // Symbols that Compatibility.md calls absent need not exist.
             let isAbsent = line.contains("| never |") || line.contains("| not yet |")
             guard !isBlock, !isAbsent else { continue }
             for (number, span) in line.split(separator: "`", omittingEmptySubsequences: false)
@@ -82,7 +82,7 @@ import Testing
         return found
     }
 
-    /// What of a quoted text looks like a symbol or a file and is not there.
+    /// The part of a quoted text that looks like a symbol or file and does not exist.
     static func missing(in span: String, _ index: Index) -> String? {
         if isFile(span) {
             return index.hasFile(span.hasSuffix("/") ? String(span.dropLast()) : span) ? nil : span

@@ -1,7 +1,7 @@
 import Testing
 
-/// An error that is dropped, and a promise that the compiler does not check, have their reason beside
-/// them.
+/// An error that is dropped, and a guarantee that the compiler does not check, need a comment with the
+/// reason.
 @Suite struct DroppedErrorTests {
     static func violations(in file: SourceText) -> [Violation] {
         let comments = CommentLines(file)
@@ -90,12 +90,12 @@ import Testing
 
 /// One catch clause.
 private struct Catch {
-    /// Whether whatever is thrown ends here and nothing looks at it. A clause for one kind of error says
-    /// by its pattern what it drops.
+    /// Whether any error ends here without being used. A clause for one kind of error shows by its pattern
+    /// what it drops.
     var dropsTheError: Bool
     var lastLine: Int
 
-    /// What passes the failure on.
+    /// Words that pass the failure on.
     private static let endings: Set<String> = ["throw", "preconditionFailure", "fatalError"]
 
     init?(at index: Int, in file: SourceText) {
@@ -109,7 +109,7 @@ private struct Catch {
             case "let", "var": pattern.dropFirst().first ?? "error"
             default: nil as String?
             }
-        // A condition of the pattern looks at the error, too.
+        // A condition in the pattern uses the error, too.
         let condition = pattern.drop { $0 != "where" }
         let body = condition + file.code[opening...closing].map(\.text)
         dropsTheError =
@@ -132,7 +132,7 @@ private struct CommentLines {
         range.contains(where: lines.contains)
     }
 
-    /// Whether a comment stands on the lines of the statement with this token, or right above it.
+    /// Whether there is a comment on the lines of the statement with this token, or directly above it.
     func isBeside(_ index: Int) -> Bool {
         let line = file.code[index].line
         var first = index
@@ -143,7 +143,7 @@ private struct CommentLines {
         }
         let start = min(file.code[first].line, line)
         if has(lines: (start - 1)...line) { return true }
-        // One comment is enough for lines that follow each other.
+        // One comment is enough for consecutive lines.
         let above = file.code.indices.dropLast().first {
             file.code[$0].line == start - 1 && file.code[$0].text == "try"
                 && file.code[$0 + 1].text == "?"
@@ -151,7 +151,7 @@ private struct CommentLines {
         return above.map(isBeside) ?? false
     }
 
-    /// Whether a line begins with this token, and not inside brackets of an earlier one.
+    /// Whether this token begins a line outside of brackets that an earlier line opened.
     private func isNewStatement(_ index: Int) -> Bool {
         index == 0
             || file.code[index - 1].line < file.code[index].line

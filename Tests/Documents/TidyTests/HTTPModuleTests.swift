@@ -1,6 +1,6 @@
 import Testing
 
-/// Which modules speak HTTP: those that Documentation/Architecture.md names, and no other.
+/// Only the modules that Documentation/Architecture.md names use HTTP.
 @Suite struct HTTPModuleTests {
     static let libraries: Set = [
         "AsyncHTTPClient", "HTTPTypes", "Hummingbird", "HummingbirdCore", "NIOHTTP1", "NIOHTTP2",

@@ -1,6 +1,6 @@
 import Testing
 
-/// Whoever depends on Stratus alone neither fetches nor builds swift-syntax.
+/// A package that depends on Stratus alone neither fetches nor builds swift-syntax.
 @Suite struct MacroPackageTests {
     @Test func onlyTheMacroPackageNamesSwiftSyntax() throws {
         let package = try Repository.text("Package.swift")

@@ -1,8 +1,8 @@
 import Testing
 
-/// A message says what happened before it says what to do: never only a command.
+/// A message says what happened before it says what to do: it is never only a command.
 @Suite struct MessageTests {
-    /// What makes an error or ends a process with a sentence.
+    /// The calls that create an error or end a process with a sentence.
     private static let calls: Set<String> = [
         "CKError", "CacheError", "CannotDo", "CloudKeyStoreError", "HTTPError", "MappingError",
         "NotFound", "NotUnderstood", "OneSentence", "PredicateFault", "Refusal", "ServiceError",
@@ -11,7 +11,7 @@ import Testing
         "preconditionFailure", "trouble", "unreadable",
     ]
 
-    /// How a command begins.
+    /// The words with which a command begins.
     private static let commands: Set<String> = [
         "Add", "Allow", "Ask", "Begin", "Call", "Change", "Check", "Choose", "Close", "Compare",
         "Confirm", "Connect", "Correct", "Create", "Declare", "Delete", "Download", "End", "Enter",
@@ -43,7 +43,7 @@ import Testing
             else { continue }
             messages.insert(first)
         }
-        // What a property returns and what a screen shows is no call: any sentence counts.
+        // Properties and screens are no such calls, so any whole sentence counts.
         messages.formUnion(file.code.indices.filter { isSentence($0, in: file) })
         return messages.sorted().compactMap { index in
             let message = file.code[index]
@@ -55,9 +55,9 @@ import Testing
         }
     }
 
-    /// Whether a string is a whole sentence, or its first part, and no help.
+    /// Whether a string is a whole sentence or its first part, and is not help.
     private static func isSentence(_ index: Int, in file: SourceText) -> Bool {
-        // What begins with a space continues another sentence, too.
+        // A string that begins with a space continues another sentence, too.
         guard file.code[index].kind == .string, !file.code[index].text.hasPrefix("\" "),
             index == 0 || file.code[index - 1].text != "+"
         else { return false }
@@ -70,7 +70,7 @@ import Testing
         }
         let goesOn = next < file.code.count && file.code[next].text == "+"
         guard text.first == "." || goesOn else { return false }
-        // Help, and what a deprecated symbol became: commands are right there.
+        // In help, and in the message of a deprecated symbol, commands are right.
         return !file.isHelp(index) && file.call(around: index) != "available"
     }
 

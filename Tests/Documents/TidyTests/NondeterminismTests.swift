@@ -1,7 +1,7 @@
 import Testing
 
-/// Time, chance and the start of tasks come from the `World` that a type was given, so that a test owns
-/// all of them and repeats a run exactly.
+/// Time, random numbers and tasks come from the `World` that a type was given, so that a test controls
+/// all of them and can repeat a run exactly.
 @Suite struct NondeterminismTests {
     enum Kind: String {
         case clock = "reads the clock"
@@ -28,8 +28,8 @@ import Testing
         (.task, ["Task", ".", "immediate"]),
     ]
 
-    /// The outermost layer, what examines concurrency itself, and what Apple's declarations have without
-    /// a world.
+    /// Exceptions for good: the outermost layer, tests of concurrency itself, and Apple's declarations without a
+    /// world.
     static let lasting: [Exception] =
         [Kind.clock, .sleep, .random, .task].map { kind in
             Exception(
@@ -76,7 +76,7 @@ import Testing
             ].map { "Sources/Device/Client/\($0).swift" })
         + exceptions(
             .random,
-            "A user's key is as good as the crypto library's own source; nobody replaces it.",
+            "A user's key comes from the crypto library's random numbers, which no test replaces.",
             ["Sources/Device/Client/Encryption/AccountKey.swift"])
         + exceptions(
             .task, "An app's outermost layer.",
@@ -101,8 +101,8 @@ import Testing
                 "Apps/Shopping/Terminal/ShoppingSession+Devices.swift",
             ])
 
-    /// Tasks whose values are awaited, or that are cancelled with their owner: `World.startTask` has no
-    /// form for them yet.
+    /// Tasks whose values are awaited, or that are cancelled with their owner; `World.startTask` does not
+    /// support these yet.
     static let deviceTasks = exceptions(
         .task, "Its value is awaited, or it ends with its owner.",
         [
@@ -121,7 +121,7 @@ import Testing
         let code = file.code
         var found: [Violation] = []
         for index in code.indices where code[index].kind == .word {
-            // A member of the same name, and a label.
+            // A member or label of the same name.
             let isMember = index > 0 && code[index - 1].text == "."
             for (kind, pattern) in patterns where pattern[0] == code[index].text {
                 if isMember, pattern[0].first?.isUppercase == true { continue }

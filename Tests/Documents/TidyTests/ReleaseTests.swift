@@ -1,6 +1,6 @@
 import Testing
 
-/// What somebody holds in their hands first: the version, the examples, the picture.
+/// What a newcomer sees first: the version, the examples, the picture.
 @Suite struct ReleaseTests {
     @Test func versionIsTheSameEverywhere() throws {
         let version = try Repository.text("VERSION").split(separator: "\n").joined()
@@ -13,7 +13,7 @@ import Testing
         #expect(try Repository.text("README.md").contains("from: \"\(version)\""))
     }
 
-    /// The packages' files are targets of this one, so that what no longer compiles is noticed here.
+    /// The files of the example packages are targets of this package, so that compile errors are noticed here.
     @Test func examplesAreBuiltHere() throws {
         let manifest = try Repository.text("Package.swift")
         let packages = Repository.paths(below: "Examples").filter {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// A letter of the widest font that browsers take for `system-ui` has six tenths of its size, on the average.
+    /// In the widest font that browsers use for `system-ui`, a letter takes six tenths of the font size on average.
     @Test func textsOfPictureLieInTheirBoxes() throws {
         let picture = try Repository.text("Documentation/life-of-a-change.svg")
         func numbers(_ pattern: Regex<AnyRegexOutput>) -> [[Double]] {

@@ -29,13 +29,13 @@ enum Repository {
         }
     }
 
-    /// What is built for users: Sources and Apps.
+    /// The code that is built for users: Sources and Apps.
     static let sources = swift(below: "Sources") + swift(below: "Apps")
     static let tests = swift(below: "Tests")
-    /// The package of the macros, beside this one.
+    /// The package of the macros, next to this one.
     static let macros = swift(below: "Macros")
 
-    /// The pages that say how things are; the changelog and the decisions tell of the past.
+    /// The pages about the present state; the changelog and the decisions describe the past.
     static let documents: [String] = {
         let pages = ["README.md", "CONTRIBUTING.md"]
         let below = ["Documentation", "Sources", "Apps"].flatMap(paths)

@@ -1,7 +1,7 @@
 import Testing
 
-/// What a device reads from its own file may be damaged. GRDB's subscripts of rows end the process when a
-/// column has NULL or a value of another type; its `decode` throws.
+/// A device's file may be damaged. GRDB's subscripts of rows end the process if a column is NULL or has
+/// another type; its `decode` throws.
 @Suite struct RowTests {
     static func violations(in file: SourceText) -> [Violation] {
         guard file.words.contains("GRDB") else { return [] }
@@ -51,7 +51,7 @@ import Testing
     }
 }
 
-/// What stands for a row in a file, as far as its tokens tell.
+/// The names that stand for a row in a file, as far as its tokens show.
 private struct RowNames {
     private let file: SourceText
     private var names: Set<String> = ["row"]
@@ -91,7 +91,7 @@ private struct RowNames {
         return places.contains(index) || names.contains(text) && !isMember
     }
 
-    /// The name that a declaration or loop gives to the expression that begins here.
+    /// The name that a declaration or loop binds to the expression that begins here.
     private func name(boundAt index: Int, by sign: String = "=") -> [String] {
         var before = index - 1
         if before >= 0, file.code[before].text == "try" { before -= 1 }

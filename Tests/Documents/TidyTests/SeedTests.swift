@@ -1,7 +1,7 @@
 import TestSeeds
 import Testing
 
-/// The seeds of property tests can be drawn again, and a kept one is not forgotten.
+/// The seeds of property tests can be drawn again, and each kept seed has a test.
 @Suite struct SeedTests {
     @Test func sameRunDrawsTheSameSeeds() {
         let seeds = Seeds.fresh("A", count: 100, run: 7)

@@ -1,6 +1,6 @@
 import Testing
 
-/// Files, functions and folders that can be read in one go.
+/// Limits for the sizes of files, functions and folders.
 @Suite struct SizeTests {
     static let linesOfFile = 400
     static let linesOfFunction = 70

@@ -2,7 +2,7 @@ extension SourceText {
     /// A type or an extension of one.
     struct TypeScope: Sendable {
         var keyword: String
-        /// Without the types around it.
+        /// The name without those of the types around it.
         var name: String
         var line: Int
         /// The places of its braces in `code`.
@@ -12,7 +12,7 @@ extension SourceText {
     }
 
     struct Function: Sendable {
-        /// As declared; of an initializer `init`.
+        /// The name as declared; `init` for an initializer.
         var name: String
         /// The innermost type around it.
         var type: String?
@@ -52,7 +52,7 @@ extension SourceText {
         }
     }
 
-    /// Functions, initializers and subscripts that have a body, local ones too.
+    /// Functions, initializers and subscripts with a body, including local ones.
     var functions: [Function] {
         let types = types
         return code.indices.compactMap { index in
@@ -98,7 +98,7 @@ extension SourceText {
         return (names, first)
     }
 
-    /// What the file declares outside of every type, by name; of an extension what it adds.
+    /// The names that the file declares outside of types, or adds in an extension.
     var declaredNames: Set<String> {
         var names: Set<String> = []
         var depth = 0

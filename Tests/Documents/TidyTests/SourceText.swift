@@ -1,5 +1,5 @@
-/// A Swift file as tokens: enough to tell code from comments and strings, and to find where a declaration
-/// ends. It knows no grammar.
+/// A Swift file as tokens: enough to distinguish code from comments and strings, and to find the end of a
+/// declaration. It does not parse the grammar.
 struct SourceText: Sendable {
     enum Kind: Sendable {
         case word, number, symbol, comment, string
@@ -8,17 +8,17 @@ struct SourceText: Sendable {
     struct Token: Sendable {
         var kind: Kind
         var text: String
-        /// Of its first character, from 1.
+        /// The line of its first character, from 1.
         var line: Int
-        /// Of its last character.
+        /// The line of its last character.
         var lastLine: Int
     }
 
     let path: String
     let lineCount: Int
-    /// Everything but white space, in order. The code inside a string's interpolations is among them.
+    /// All tokens except white space, in order, including the code in strings' interpolations.
     let tokens: [Token]
-    /// Without comments.
+    /// The tokens without comments.
     let code: [Token]
 
     init(path: String, _ text: String) {
@@ -67,7 +67,7 @@ struct SourceText: Sendable {
         return nil
     }
 
-    /// Whether the string at `index` in `code` is help of a command.
+    /// Whether the string at `index` in `code` is a command's help.
     func isHelp(_ index: Int) -> Bool {
         code[index].kind == .string && Self.helpCalls.contains(call(around: index) ?? "")
     }

@@ -1,7 +1,7 @@
 import Testing
 
-/// A task's own value is no bare closure: with Swift 6.3 an optimized build has no metadata of such a
-/// value and ends at its first use, and no test here runs an optimized build.
+/// A task-local value must not be a bare closure: with Swift 6.3 an optimized build has no metadata for such a
+/// value and crashes at its first use, and no test here runs an optimized build.
 @Suite struct TaskLocalTests {
     static func violations(in file: SourceText, closures: Set<String>) -> [Violation] {
         let code = file.code

@@ -5,7 +5,7 @@ struct TestIndex: Sendable {
         var function: SourceText.Function
     }
 
-    /// By `Suite.function`; a suite's name may occur in several targets.
+    /// The tests by `Suite.function`; a suite's name may occur in several targets.
     private let tests: [String: [Test]]
 
     static let all = TestIndex(Repository.tests)
@@ -25,8 +25,8 @@ struct TestIndex: Sendable {
 }
 
 extension TestIndex.Test {
-    /// The code of its body and arguments, and of what it uses of its own file: functions, types and
-    /// properties, and what those use.
+    /// The code of its body and arguments, and of the functions, types and properties of its own file that it uses,
+    /// directly or indirectly.
     func reach() -> [SourceText.Token] {
         let helpers = file.helpers
         var reached = Array(file.code[function.whole])
@@ -44,7 +44,7 @@ extension TestIndex.Test {
 }
 
 extension SourceText {
-    /// What the file declares that is no test, by name, each with its place in `code`.
+    /// The file's declarations that are not tests, by name, each with its place in `code`.
     fileprivate var helpers: [String: [ClosedRange<Int>]] {
         var helpers: [String: [ClosedRange<Int>]] = [:]
         let functions = functions

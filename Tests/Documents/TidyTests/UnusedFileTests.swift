@@ -1,8 +1,8 @@
 import Testing
 
-/// A file of which nothing is named anywhere else is left over.
+/// A file is unused if no other file names its declarations.
 ///
-/// Names are compared, not declarations: a file that shares a common name with another is not found.
+/// Names are compared, not declarations: a file whose declarations have common names is not found.
 @Suite struct UnusedFileTests {
     static let exceptions: [Exception] = []
 
@@ -44,7 +44,7 @@ import Testing
 }
 
 extension SourceText {
-    /// Whether the file is where a program begins.
+    /// Whether a program begins in the file.
     fileprivate var isProgram: Bool {
         path.hasSuffix("main.swift")
             || code.indices.dropLast().contains {

@@ -1,6 +1,6 @@
 import Testing
 
-/// What a check found, as a sentence that says where it is and what to do.
+/// A finding of a check, as a sentence with its place and what to do.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
     var path: String
     var line: Int
@@ -9,16 +9,16 @@ struct Violation: Hashable, Sendable, CustomStringConvertible {
     var description: String { "\(path):\(line): \(sentence)" }
 }
 
-/// A violation that is right where it is, for good.
+/// A permanent exception from a check.
 struct Exception: Sendable {
     var path: String
-    /// What the violation's sentence contains.
+    /// A part of the violation's sentence.
     var about: String
     var reason: String
 }
 
-/// Records an issue for every violation without an exception, and for every exception that nothing
-/// needs any more.
+/// Records an issue for every violation without an exception, and for every exception without a
+/// violation.
 func expectNone(_ violations: [Violation], except exceptions: [Exception] = []) {
     for violation in violations
     where !exceptions.contains(where: { $0.covers(violation) }) {

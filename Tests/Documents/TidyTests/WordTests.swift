@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Words of this project's own where the field has one.
+/// Words of this project's own are not used if the field has one.
 @Suite struct WordTests {
     enum Place: CaseIterable {
-        /// Help is the text of a command's help.
+        /// The help texts of commands.
         case code, comments, help, documents
     }
 
     struct Word {
-        /// One word, or several that a name runs together; in lower case.
+        /// One word, or several that are joined in a name; in lower case.
         var words: [String]
         var instead: String
         var places: Set<Place>
@@ -21,10 +21,10 @@ import Testing
             rest = words.last.map { String($0.dropFirst()) } ?? ""
         }
 
-        /// The last word without its first letter, which alone may be a capital.
+        /// The last word without its first letter, which may be a capital.
         private let rest: String
 
-        /// Whether a text has the letters; quick, because few texts have.
+        /// Whether a text contains the letters: a quick check that excludes most texts.
         func mayBe(in text: String) -> Bool {
             strstr(text, rest) != nil
         }
@@ -84,7 +84,7 @@ import Testing
             case .number, .string, .symbol: [Violation]()
             }
         }
-        // The limits' descriptions are what `stratus limits` prints.
+        // `stratus limits` prints the limits' descriptions.
         let isAllHelp = file.path.hasSuffix("NamedLimit+All.swift")
         let help = file.code.indices.filter {
             file.code[$0].kind == .string && (isAllHelp || file.isHelp($0))
@@ -120,7 +120,7 @@ import Testing
         return found
     }
 
-    /// The words of a line in lower case, those that a name runs together one by one.
+    /// The words of a line in lower case; joined words in names are separated.
     static func words(of line: some StringProtocol) -> [String] {
         var words: [String] = []
         var word: [UInt8] = []
@@ -135,7 +135,7 @@ import Testing
                 word.append(byte + 32)
                 endsInCapital = true
             case UInt8(ascii: "a")...UInt8(ascii: "z"), 128...255:
-                // Of "URLSession" the S begins the second word.
+                // The second word of "URLSession" begins with the S.
                 if endsInCapital, word.count > 1, let last = word.popLast() {
                     words.append(String(decoding: word, as: UTF8.self))
                     word = [last]

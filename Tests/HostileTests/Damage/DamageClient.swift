@@ -1,7 +1,7 @@
 import Foundation
 import TestProcesses
 
-/// One signed-in user of a service whose files are damaged, in bare HTTP and JSON.
+/// One signed-in user of a service whose files are damaged, using plain HTTP and JSON.
 struct DamageClient {
     static let container = "iCloud.org.example.Damage"
 
@@ -9,7 +9,7 @@ struct DamageClient {
         var status: Int
         var body: [String: Any]
 
-        /// The code of the whole request, or the first item's.
+        /// The error code of the whole request, or the first item's.
         var code: Int? { item("stratusErrorCode") as? Int }
         var word: String? { item("serverErrorCode") as? String }
         var reason: String? { item("reason") as? String }
@@ -46,7 +46,7 @@ struct DamageClient {
         return try Self.send("POST", path, body, port: port)
     }
 
-    /// Saves so many records `r0`, `r1`… in the default zone.
+    /// Saves this many records `r0`, `r1`… in the default zone.
     func save(_ count: Int, bytes: Int, from first: Int = 0) throws -> Answer {
         let text = String(repeating: "x", count: bytes)
         let operations = (first..<first + count).map {
@@ -72,7 +72,7 @@ struct DamageClient {
         try send("GET", "/health", "", port: instance.port)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a separate connection.
     private static func send(
         _ method: String, _ path: String, _ body: String, port: Int
     ) throws -> Answer {
@@ -87,7 +87,7 @@ struct DamageClient {
     private static func parse(_ text: String) -> Answer {
         guard let end = text.range(of: "\r\n\r\n") else { return Answer(status: 0, body: [:]) }
         let status = text.split(separator: " ", maxSplits: 2).dropFirst().first.flatMap { Int($0) }
-        // An answer without a JSON object has no members to look at.
+        // An answer without a JSON object has no members.
         let object = try? JSONSerialization.jsonObject(with: Data(text[end.upperBound...].utf8))
         return Answer(status: status ?? 0, body: object as? [String: Any] ?? [:])
     }

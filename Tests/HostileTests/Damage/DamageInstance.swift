@@ -1,7 +1,7 @@
 import Foundation
 import TestProcesses
 
-/// A real `stratus serve` whose files are damaged behind its back, and what it logs.
+/// A real `stratus serve` whose files are damaged while it runs, and its log.
 final class DamageInstance {
     let port: Int
     private let process: ChildProcess
@@ -33,7 +33,7 @@ final class DamageInstance {
             command, output: FileHandle(forWritingTo: URL(fileURLWithPath: output)),
             error: FileHandle(forWritingTo: URL(fileURLWithPath: logFile)))
         var listening: Int?
-        // The event is a line in a file, which nothing announces.
+        // Waits for a line in a file by polling, since nothing announces it.
         for _ in 0..<2_000 where listening == nil {
             listening = Self.text(of: output).split(separator: "\n").first?
                 .split(separator: ":").last.flatMap { Int($0) }
@@ -56,13 +56,13 @@ final class DamageInstance {
 
     var identifier: pid_t { process.identifier }
 
-    /// Whether the process is there.
+    /// Whether the process is running.
     var isAlive: Bool {
         var word: Int32 = 0
         return !isEnded && waitpid(process.identifier, &word, WNOHANG) == 0
     }
 
-    /// What it has logged, line by line.
+    /// The lines of its log.
     var log: [Substring] { Self.text(of: logFile).split(separator: "\n") }
 
     /// - Returns: The exit status; the signal's number if one ended it.

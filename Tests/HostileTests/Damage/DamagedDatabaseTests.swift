@@ -2,9 +2,9 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// One user's file is damaged: that user is told so, everybody else notices nothing.
+/// One user's file is damaged: that user gets an error, and other users are not affected.
 @Suite(.serialized) struct DamagedDatabaseTests {
-    /// What happens to a file.
+    /// The kinds of damage to a file.
     enum Damage: String, CaseIterable, Sendable {
         case flippedHeader, zeroedPage, truncatedFile, foreignFile, newerFormat, folderInItsPlace
         case unreadableFile
@@ -44,7 +44,7 @@ import Testing
         #expect(health.body["damagedDatabases"] as? Int == 1)
         #expect(instance.log.count { $0.contains(file) } == 1, "\(instance.log)")
 
-        // The file is put back, and the service goes on with it.
+        // The file is put back, and the service uses it again.
         try FileManager.default.removeItem(atPath: file)
         try Self.copy(intact, to: file)
         let again = try alice.look(for: Self.records)
@@ -56,19 +56,19 @@ import Testing
         #expect(instance.end() == 0)
     }
 
-    /// A file that becomes damaged while it is open is closed, refused, and opened again once it is well.
+    /// A file that is damaged while it is open is closed and refused, and opened again once it is repaired.
     @Test func fileDamagedWhileOpenIsClosedAndOpenedAgain() throws {
         let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
         let instance = try DamageInstance(folder: folder.path)
         let alice = try DamageClient(instance, user: "alice")
-        // Opened, and hardly a page of it in memory.
+        // Opened, with hardly a page of it in memory.
         #expect(try alice.look(for: 1).status == 200)
         let intact = try #require(FileManager.default.contents(atPath: file))
         try Self.overwrite(
             file, 8_192..<intact.count, with: [UInt8](repeating: 0, count: intact.count - 8_192))
         #expect(try alice.look(for: 200).code == 1_001)
-        // Refused as a whole: half of a database is not served.
+        // Refused as a whole: a half-readable database is not served.
         #expect(try alice.look(for: 1).code == 1_001)
         try Self.overwrite(file, 0..<intact.count, with: [UInt8](intact))
         let again = try alice.look(for: Self.records)
@@ -76,7 +76,7 @@ import Testing
         #expect(instance.end() == 0)
     }
 
-    /// What every database is looked through for at the start passes by the one that is damaged.
+    /// The checks of all databases at the start skip the damaged one.
     @Test func startPassesByDamagedDatabase() throws {
         let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
@@ -84,7 +84,7 @@ import Testing
         let instance = try DamageInstance(folder: folder.path)
         let bob = try DamageClient(instance, user: "bob")
         #expect(try bob.look(for: 3).status == 200)
-        // Nobody asked for the damaged one; the start's round has found it.
+        // No request used the damaged database; the check at the start found it.
         var damaged: Int?
         for _ in 0..<1_000 where damaged != 1 {
             damaged = try DamageClient.health(of: instance).body["damagedDatabases"] as? Int
@@ -145,7 +145,7 @@ import Testing
     /// A page in the middle of the file that a lookup of the first 200 records must read.
     private static func pageOfRecords(in file: String) throws -> Range<Int> {
         let bytes = try #require(FileManager.default.contents(atPath: file))
-        // In the record it is JSON; an index, which a lookup does not read, has it without quotes.
+        // In a record the text is JSON; an index, which a lookup does not read, has it without quotes.
         let value = Data("\"\(String(repeating: "x", count: 300))\"".utf8)
         let pages = stride(from: 0, to: bytes.count, by: 4_096).map { $0..<$0 + 4_096 }
             .filter { bytes[$0].range(of: value) != nil }

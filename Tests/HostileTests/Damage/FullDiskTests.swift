@@ -2,9 +2,9 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// A disk that is full: what is there is served, nothing is acknowledged that is not kept, nothing ends.
+/// With a full disk, existing data is served, nothing is acknowledged without being stored, and no process ends.
 @Suite struct FullDiskTests {
-    /// Root in a container often may not.
+    /// Root in a container often may not mount.
     static let mayMount: Bool = {
         do {
             let mount = "mount -t tmpfs tmpfs /mnt"
@@ -17,7 +17,7 @@ import Testing
         }
     }()
 
-    /// The disk is mounted in a namespace of the service's own, so that it is gone with the process.
+    /// The disk is mounted in a namespace of the service's process, so that it disappears with the process.
     @Test(.enabled(if: mayMount, "The small disk that this test fills may not be mounted here."))
     func fullDiskIsReadOnlyUntilThereIsRoom() throws {
         let folder = try TemporaryFolder()
@@ -53,7 +53,7 @@ import Testing
         #expect(instance.isAlive)
         #expect(try DamageClient.health(of: instance).body["readOnly"] as? Bool == true)
 
-        // Reads go on, also of databases that are not open, and all that was acknowledged is there.
+        // Reads work, even of databases that are not open, and everything acknowledged is found.
         for first in stride(from: 0, to: acknowledged, by: 50) {
             let names = (first..<min(first + 50, acknowledged))
                 .map { #"{"recordName":"r\#($0)"}"# }.joined(separator: ",")
@@ -62,7 +62,7 @@ import Testing
             #expect(answer.status == 200 && answer.word == nil, "\(answer)")
         }
         #expect(try bob.look(for: 3).word == nil)
-        // Deletions go on, saves do not.
+        // Deletions work, saves do not.
         for number in 0..<min(acknowledged, 50) {
             let answer = try alice.delete("r\(number)")
             #expect(answer.status == 200 && answer.word == nil, "\(number): \(answer)")
@@ -70,7 +70,7 @@ import Testing
         }
         #expect(instance.isAlive)
 
-        // With room again it takes saves by itself.
+        // When there is room again, it accepts saves without a restart.
         let filler = "/proc/\(instance.identifier)/root\(folder.path)/disk/filler"
         try #require(unlink(filler) == 0)
         var saved: DamageClient.Answer?

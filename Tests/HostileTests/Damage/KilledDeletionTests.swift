@@ -2,13 +2,13 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Deletions that take much along, and the service is killed meanwhile.
+/// Large cascades during which the service is killed.
 @Suite(.serialized) struct KilledDeletionTests {
     private static let count = 1_200
     private static let path =
         "/database/1/iCloud.org.example.Trees/development/private/records/"
 
-    /// Somebody at a service that begins and ends; the folder stays.
+    /// A user at a service that is stopped and started on the same folder.
     private final class Gardener {
         private(set) var service: AttackedService
         private let folder: String
@@ -91,12 +91,12 @@ import Testing
         }
     }
 
-    /// As clients that are not ours are told that a record is being deleted.
+    /// The error that clients without the extensions get for a record that is being deleted.
     private static let busy = "TRY_AGAIN_LATER"
     private static let deletion =
         #"{"operations":[{"operationType":"forceDelete","record":{"recordName":"r0"}}]}"#
 
-    /// Asks until it is so; what changes it announces nothing.
+    /// Repeats a check until it succeeds, since nothing announces the change.
     private static func soon(_ condition: () throws -> Bool) rethrows -> Bool {
         for _ in 0..<2_000 where try condition() { return true }
         return false
@@ -107,14 +107,14 @@ import Testing
         #expect(doctor.status == 0, "\(doctor.output)")
     }
 
-    /// Nobody was told that anything goes: after the end of the service everything is there. Then once more, and
-    /// the service ends after the answer: everything goes.
+    /// If the service ends before the answer, nothing is deleted. Then the deletion is repeated and the service
+    /// ends after the answer: everything is deleted.
     @Test func killedDeletionIsAllOrNothing() throws {
         let folder = AttackedFolder()
         let gardener = try Gardener(folder.path)
         try gardener.plant()
         let unanswered = try gardener.begin("modify", Self.deletion)
-        // The event is the first record that the deletion holds.
+        // Waits for the first record that the deletion holds.
         #expect(try Self.soon { try gardener.change("r1") == Self.busy })
         gardener.service.end()
         #expect(unanswered.readAnswer().body.isEmpty)

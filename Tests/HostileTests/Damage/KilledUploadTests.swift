@@ -2,12 +2,12 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Uploads in several goes, through the ends of connections and of the service.
+/// Uploads in several pieces, across ended connections and restarts of the service.
 @Suite(.serialized) struct KilledUploadTests {
     private static let database =
         "/database/1/iCloud.org.example.Films/development/private/"
 
-    /// Somebody who uploads.
+    /// A user who uploads.
     private struct Uploader {
         let service: AttackedService
         var query = "?ckAPIToken=development"
@@ -67,7 +67,7 @@ import Testing
 
     private static let film = (0..<12_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 9) }
 
-    /// The process is killed while bytes arrive; the next one goes on with what it had.
+    /// The process is killed while bytes arrive; the next process continues with what was stored.
     @Test func killedServiceKeepsWhatItHad() throws {
         let folder = AttackedFolder()
         var service = try AttackedService(["--dev"], storage: ["--data", folder.path])
@@ -80,7 +80,7 @@ import Testing
             try connection.send(
                 Self.patch(address, at: offset, bytes: Self.film.count - offset, isLast: true))
             try connection.send(Array(Self.film[offset..<(offset + 4_000_000)]))
-            // Until half of it is on the disk: what is kept is told while more comes.
+            // Until half of it is on the disk; the stored length can be asked for while more arrives.
             let end = ContinuousClock.now + .seconds(20)
             var now = 0
             while now < offset + 2_000_000, ContinuousClock.now < end {
@@ -98,7 +98,7 @@ import Testing
         try connection.send(rest)
         let whole = connection.readAnswer()
         #expect(whole.status == 200, "\(whole)")
-        // The same as in one go.
+        // The same result as an upload in one piece.
         uploader = try Uploader(service)
         let posted = try RawConnection(attacking: service.port)
         try posted.send(
@@ -110,11 +110,11 @@ import Testing
         let two = try #require(try Self.object(whole.body)["singleFile"] as? [String: Any])
         #expect(one["fileChecksum"] as? String == two["fileChecksum"] as? String)
         #expect(two["size"] as? Int == Self.film.count)
-        // It is an asset now, and none that could be gone on with.
+        // It is an asset now, and no longer an upload that can be continued.
         #expect(try Self.kept(address, service) == 0)
     }
 
-    /// What does not fit what is there is refused, and changes nothing.
+    /// Bytes at another offset than the stored length are refused, and change nothing.
     @Test func bytesAtAnotherOffsetAreRefused() throws {
         let service = try AttackedService(["--dev", "--limit", "assetBytes=100_000"])
         let address = try Uploader(service).address()
@@ -139,7 +139,7 @@ import Testing
                 .ask(Self.asking("PATCH", address, headers + "Content-Length: 0\r\n"))
             #expect(answer.status == 400, "\(answer)")
         }
-        // More than an asset may have is given up.
+        // An upload that is larger than an asset may be is discarded.
         #expect(try send(40_000, 70_000, isLast: true).status == 413)
         #expect(try Self.kept(address, service) == 0)
         #expect(Self.offset(try send(0, 50_000)) == 50_000)
@@ -149,7 +149,7 @@ import Testing
         #expect(try send(0, 50_000, isLast: true).status == 200)
     }
 
-    /// What is left counts: nobody keeps more uploads than may be under way.
+    /// Unfinished uploads count: a user cannot leave more of them than may be in progress.
     @Test func leftUploadsAreBounded() throws {
         let service = try AttackedService(
             ["--dev", "--limit", "uploadsPerUser=3", "--limit", "privateDatabaseBytes=1_000_000"])
@@ -162,7 +162,7 @@ import Testing
             return connection.readAnswer().status
         }
         #expect(try leave(600_000) == 204)
-        // Both together are more than the quota.
+        // Together they exceed the quota.
         #expect(try leave(600_000) == 413)
         #expect(try leave(100_000) == 204)
         #expect(try leave(100_000) == 204)

@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import TestProcesses
 
-/// A real `stratus serve` in a process of its own, to be attacked over its sockets.
+/// A real `stratus serve` in a separate process, to be attacked over its sockets.
 ///
-/// Started with `posix_spawn`, because Foundation's `Process` on Linux cannot bear many open files.
+/// Started with `posix_spawn`, because Foundation's `Process` on Linux cannot handle many open files.
 final class AttackedService: Sendable {
     let port: Int
     let processIdentifier: pid_t
@@ -43,7 +43,7 @@ final class AttackedService: Sendable {
 
     /// Ends the service.
     ///
-    /// - Returns: what it wrote on standard error.
+    /// - Returns: its standard error.
     @discardableResult
     func end() -> String {
         let wasEnded = isEnded.withLock { isEnded in
@@ -53,7 +53,7 @@ final class AttackedService: Sendable {
         guard !wasEnded else { return "" }
         kill(processIdentifier, SIGKILL)
         ChildProcess.wait(for: processIdentifier)
-        // What cannot be read was not said.
+        // Output that cannot be read counts as empty.
         let said = (try? errors.readToEnd()) ?? Data()
         return String(decoding: said, as: UTF8.self)
     }
@@ -77,7 +77,7 @@ final class AttackedService: Sendable {
 
     // MARK: Processes
 
-    /// Runs a `stratus` command to its end.
+    /// Runs a `stratus` command until it ends.
     static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         let output = Pipe()
         let identifier = try spawn(
@@ -119,15 +119,15 @@ final class AttackedService: Sendable {
     }
 }
 
-/// Whether the long forms of the attacks run too.
+/// Whether the long forms of the attacks run.
 let isLongForm = ProcessInfo.processInfo.environment["STRATUS_LONG"] == "1"
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed after the test.
 final class AttackedFolder: Sendable {
     let path = NSTemporaryDirectory() + "stratus-attacked-" + UUID().uuidString
 
     deinit {
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         try? FileManager.default.removeItem(atPath: path)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Who gets at what is meant for one machine, and what is handed out under whose name.
+/// Access to what is meant for this machine only, and the host name in the service's answers.
 @Suite(.serialized) struct DoorwayTests {
     @Test func developmentAnswersNoForeignOrigin() throws {
         let service = try AttackedService(["--dev"])
@@ -15,7 +15,7 @@ import Testing
         #expect(try status("Origin: https://evil.example.org\r\n") == 403)
         #expect(try status("Origin: null\r\n") == 403)
         #expect(try status("Origin: http://localhost:1\r\n") == 403)
-        // A name that is pointed to this machine by somebody else's name server.
+        // A name that a foreign name server resolves to this machine.
         #expect(try [400, 403, 421].contains(status("", host: "evil.example.org")))
         #expect(try status("Origin: \(own)\r\n", host: "127.0.0.1:\(service.port)") == 200)
         #expect(try status("") == 200)
@@ -24,7 +24,7 @@ import Testing
     @Test func developmentListensOnLoopbackOnly() throws {
         do {
             _ = try AttackedService(["--dev", "--host", "0.0.0.0"])
-            Issue.record("It listens.")
+            Issue.record("The service started without --dev-anywhere.")
         } catch let failure as AttackedService.StartFailure {
             #expect(failure.sentence.contains("--dev-anywhere"), "\(failure.sentence)")
         }
@@ -38,7 +38,7 @@ import Testing
             "/database/1/iCloud.org.example.Doors/development/private/zones/list?ckAPIToken=development"
         let forged = try connection.ask(posting(path, "{}", host: "evil.example.org"))
         #expect(!forged.body.contains("evil.example.org"), "\(forged)")
-        // What begins like a good name is the user and the password of another one.
+        // What looks like the service's own name is the user and password of another host.
         for host in ["127.0.0.1:80@evil.example.org", "[::1]@evil.example.org"] {
             let forged = try RawConnection(attacking: service.port).ask(
                 posting(path, "{}", host: host))
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Whoever can remove a file of the folder must not be able to start a second service in it.
+    /// Removing a file of the folder must not make it possible to start a second service in it.
     @Test func unlinkedLockFileLetsNoSecondServiceIn() throws {
         let folder = AttackedFolder()
         let service = try AttackedService([], storage: ["--data", folder.path])
@@ -64,11 +64,11 @@ import Testing
         }
     }
 
-    /// On a terminal, which shows what its driver echoes.
+    /// On a terminal, whose driver would echo the input.
     @Test func passwordIsNotEchoed() throws {
         let folder = AttackedFolder()
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
-        // TIOCSPTLCK and TIOCGPTN: unlock the terminal, and tell its number.
+        // TIOCSPTLCK and TIOCGPTN: unlock the terminal, and get its number.
         var number: Int32 = 0
         #expect(ioctl(terminal, 0x4004_5431, &number) == 0)
         #expect(ioctl(terminal, 0x8004_5430, &number) == 0)
@@ -78,7 +78,7 @@ import Testing
             ["user", "create", "--data", folder.path, "--email", "ida@example.org"],
             input: inner, output: FileHandle(fileDescriptor: inner),
             errors: FileHandle(fileDescriptor: inner))
-        // The prompt says that the terminal is ready.
+        // The prompt shows that the terminal is ready.
         var shown = ""
         while !shown.contains("assword") {
             let more = screen.availableData
@@ -87,7 +87,7 @@ import Testing
         }
         screen.write(Data("correct horse battery\n".utf8))
         #expect(ChildProcess.wait(for: identifier) == 0)
-        // The driver has echoed before the program could read the line.
+        // The driver echoes before the program can read the line.
         shown += String(decoding: screen.availableData, as: UTF8.self)
         #expect(!shown.contains("horse"), "\(shown)")
         close(inner)
@@ -108,7 +108,7 @@ import Testing
         try "nonsense".write(toFile: certificate, atomically: true, encoding: .utf8)
         service.signal(SIGHUP)
         #expect(try service.errorLine().contains("stay in use"))
-        // It listens still.
+        // It is still listening.
         _ = try RawConnection(attacking: service.port)
         #expect(try service.residentMegabytes() > 0)
     }

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import TestProcesses
 
-/// A connection of HTTP/2 whose frames are made by hand, for what no well-behaved client sends.
+/// An HTTP/2 connection with handmade frames, for requests that no well-behaved client sends.
 final class FrameConnection: Sendable {
     /// A frame's type (RFC 9113, 6).
     enum Kind: UInt8 {
@@ -63,12 +63,12 @@ final class FrameConnection: Sendable {
         [24, 16, 8, 0].map { UInt8(number >> $0 & 255) }
     }
 
-    /// A header as it is (RFC 7541, 6.2.2): never one of the table.
+    /// A literal header field (RFC 7541, 6.2.2), never an indexed one.
     static func header(_ name: String, _ value: String) -> [UInt8] {
         [0] + length(name.utf8.count) + name.utf8 + length(value.utf8.count) + value.utf8
     }
 
-    /// Of a text that is not in Huffman's code.
+    /// The length of a text without Huffman coding.
     private static func length(_ count: Int) -> [UInt8] {
         guard count >= 127 else { return [UInt8(count)] }
         var rest = count - 127
@@ -92,16 +92,16 @@ final class FrameConnection: Sendable {
         frame(.headers, flags: ends ? 5 : 4, stream: stream, head(method, path))
     }
 
-    // MARK: Both ways
+    // MARK: Sending and receiving
 
-    /// Sends everything that the connection takes.
+    /// Sends everything, and waits until the connection has accepted it.
     func send(_ bytes: [UInt8]) throws {
         try channel.writeAndFlush(ByteBuffer(bytes: bytes)).wait()
     }
 
-    /// Sends, whether it is taken or not.
+    /// Sends without checking whether it is accepted.
     func offer(_ bytes: [UInt8]) {
-        // Nobody waits: the other side may have ended, or reads no more.
+        // Not awaited, since the other side may have ended or stopped reading.
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
@@ -114,7 +114,7 @@ final class FrameConnection: Sendable {
 
     /// Waits for a frame.
     ///
-    /// - Returns: its flags and content; nil when none came, or the connection ended.
+    /// - Returns: its flags and content; nil if none came, or the connection ended.
     func frame(
         _ kind: Kind, stream: UInt32, within seconds: Double
     ) -> (flags: UInt8, body: [UInt8])? {
@@ -122,9 +122,9 @@ final class FrameConnection: Sendable {
             .map { ($0.flags, $0.body) }
     }
 
-    /// Asks for a page and waits for the head of its answer.
+    /// Requests a page and waits for the head of its answer.
     ///
-    /// - Returns: whether it is 200, which has one byte in the table of RFC 7541.
+    /// - Returns: whether its status is 200, which is one byte in the table of RFC 7541.
     func isServed(_ path: String, stream: UInt32, within seconds: Double = 20) -> Bool {
         offer(Self.request("GET", path, stream: stream, ends: true))
         let head = frame(.headers, stream: stream, within: seconds)
@@ -132,10 +132,10 @@ final class FrameConnection: Sendable {
     }
 }
 
-/// The frames that came.
+/// The received frames.
 ///
-/// `@unchecked`: NIO calls a handler on its channel's event loop alone, and the lock guards what others
-/// see.
+/// `@unchecked`: NIO calls a handler only on its channel's event loop, and the lock guards what other threads
+/// read.
 private final class Arrived: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -179,7 +179,7 @@ private final class Arrived: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Nobody waits for the end of a connection that is broken.
+        // Not awaited, since the connection is broken.
         context.close(promise: nil)
     }
 
@@ -194,7 +194,7 @@ private final class Arrived: ChannelInboundHandler, @unchecked Sendable {
     }
 }
 
-/// A certificate and key for localhost, in a folder that is gone when the test is over.
+/// A certificate and key for localhost, in a folder that is removed after the test.
 final class AttackedCertificate: Sendable {
     private let folder = AttackedFolder()
 

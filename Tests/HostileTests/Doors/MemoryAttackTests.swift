@@ -2,8 +2,8 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Clients that make the service hold bytes: half-sent bodies, answers that nobody reads, heads that
-/// never end.
+/// Clients that make the service hold bytes: half-sent bodies, unread answers, heads that never
+/// end.
 @Suite(.serialized) struct MemoryAttackTests {
     private static let path = "/database/1/iCloud.org.example.Doors/development/public"
     private static let credentials = "?ckAPIToken=development"
@@ -15,7 +15,7 @@ import Testing
     }
 
     private static var connections: Int { isLongForm ? 2_000 : 60 }
-    /// What the process may grow by.
+    /// By how much the process may grow.
     private static var megabytes: Int { isLongForm ? 512 : 130 }
 
     private static func milliseconds(_ work: () throws -> Void) rethrows -> Double {
@@ -24,7 +24,7 @@ import Testing
         return (ContinuousClock.now - start) / .milliseconds(1)
     }
 
-    /// The worst of several requests for `/health`, each on a connection of its own.
+    /// The slowest of several requests for `/health`, each on a separate connection.
     private static func slowestHealth(_ service: AttackedService) throws -> Double {
         try (0..<20).map { _ in
             try milliseconds {
@@ -47,7 +47,7 @@ import Testing
             attackers.append((connection, 0))
         }
         var worst = 0
-        // Until nothing more is taken for a while: what the service does not read stays with the attackers.
+        // Until no more is accepted for a while: bytes that the service does not read stay with the attackers.
         for _ in 0..<4_000 {
             var taken = 0
             for index in attackers.indices {
@@ -67,7 +67,7 @@ import Testing
         worst = max(worst, try service.residentMegabytes())
         #expect(worst < Self.megabytes, "\(worst) MB")
         #expect(try Self.slowestHealth(service) < 1_000)
-        // A bystander's small request is answered all the same.
+        // A bystander's small request is answered anyway.
         let bystander = try RawConnection(attacking: service.port)
         let signIn = try bystander.ask(posting("/dev/sign-in", #"{"user":"ida"}"#))
         #expect(signIn.status == 200, "\(signIn)")
@@ -89,7 +89,7 @@ import Testing
             attackers.append(connection)
             worst = max(worst, try service.residentMegabytes())
         }
-        // Each is answered, or refused because memory is short; nobody reads either.
+        // Each is answered, or refused for lack of memory; the attackers read neither.
         for connection in attackers { _ = connection.hasSomething(within: 20) }
         worst = max(worst, try service.residentMegabytes())
         #expect(worst < Self.megabytes, "\(worst) MB")
@@ -127,7 +127,7 @@ import Testing
         for number in 0..<(isLongForm ? 10_000 : 400) {
             let connection = try RawConnection(
                 attacking: service.port, from: "127.0.0.\(2 + number % 10)")
-            // Those beyond an address's share are closed at once.
+            // Connections beyond an address's share are closed at once.
             try? connection.send(
                 number.isMultiple(of: 2)
                     ? head : posting("/dev/sign-in", #"{"us"#, announcing: 100))
@@ -145,11 +145,11 @@ import Testing
         "answerWriteSeconds=1", "--limit", "minimumBytesPerSecond=1_000_000",
     ]
 
-    /// Bytes that trickle do not prolong the time.
+    /// Bytes that arrive slowly do not extend the deadline.
     @Test(arguments: [
         "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
         posting("/dev/sign-in", "{", announcing: 7_000_000),
-        // Refused by its head, and its body goes on.
+        // Refused after its head, while its body continues.
         posting("/nowhere", "{", announcing: 60_000),
     ]) func drippedRequestEnds(_ beginning: String) throws {
         let service = try Self.service(Self.short)

@@ -2,15 +2,15 @@ import Foundation
 import TestProcesses
 
 extension RawConnection {
-    /// - Parameter address: Where the connection comes from: any address from 127.0.0.1 on.
+    /// - Parameter address: The connection's source: any address from 127.0.0.1 on.
     convenience init(attacking port: Int, from address: String = "127.0.0.1") throws {
-        // Small, so that what is not read stays with the sender.
+        // A small buffer, so that unread bytes stay with the sender.
         try self.init(port: port, from: address, receiveBytes: 16_384)
     }
 
-    /// Sends what is taken without waiting.
+    /// Sends as much as is accepted without waiting.
     ///
-    /// - Returns: How many bytes; nil when the other side has closed.
+    /// - Returns: How many bytes; nil if the other side has closed.
     func offer(_ bytes: ArraySlice<UInt8>) -> Int? {
         let count = bytes.withUnsafeBytes {
             Glibc.send(
@@ -21,20 +21,20 @@ extension RawConnection {
         return errno == EAGAIN ? 0 : nil
     }
 
-    /// Waits until the other side closes, reading nothing, or until the time is over.
+    /// Waits until the other side closes or the time is over, without reading.
     func isClosed(within seconds: Double) -> Bool {
         wait(for: 0x2000, seconds)
     }
 
-    /// Waits for an event of the socket; a connection that was reset is one.
+    /// Waits for an event of the socket; a reset connection counts as one.
     func wait(for events: Int16, _ seconds: Double) -> Bool {
         var poll = pollfd(fd: socket, events: events, revents: 0)
         return Glibc.poll(&poll, 1, Int32(seconds * 1_000)) > 0
     }
 
-    /// Reads until the other side closes, for so long at the most.
+    /// Reads until the other side closes, for at most this long.
     ///
-    /// - Returns: nil when it did not close.
+    /// - Returns: nil if it did not close.
     func readToEnd(within seconds: Double) -> String? {
         let end = ContinuousClock.now + .seconds(seconds)
         var bytes: [UInt8] = []

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// One sender who tries to use up what belongs to others: rates, transfer, sign-ins.
+/// One sender tries to use up the limits of others: rates, transfer, sign-ins.
 @Suite(.serialized) struct SenderAttackTests {
     private static let container = "iCloud.org.example.Doors"
     private static let path = "/database/1/\(container)/development"
@@ -41,7 +41,7 @@ import Testing
         return (service, api, web)
     }
 
-    /// A device whose session has ended asks on and on; its neighbour behind the same address works.
+    /// A device with an expired session keeps sending requests; another one at the same address is served.
     @Test func expiredSessionDoesNotSlowNeighbours() throws {
         let folder = AttackedFolder()
         let (service, api, web) = try Self.serveIda(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What strangers send and receive does not switch an app off.
+    /// The transfer of strangers does not use up an app's limit.
     @Test func strangersDoNotUseUpTheTransferOfAnApp() throws {
         let folder = AttackedFolder()
         let (service, api, web) = try Self.serveIda(
@@ -94,7 +94,7 @@ import Testing
         #expect(answer.status == 200, "\(answer)")
     }
 
-    /// Nobody but a trusted proxy says where a request comes from.
+    /// Only a trusted proxy may say where a request comes from.
     @Test func forwardedAddressOfStrangersIsIgnored() throws {
         let wrong = Self.path + "/public/zones/list?ckAPIToken=wrong"
         func statuses(_ arguments: [String]) throws -> [Int] {

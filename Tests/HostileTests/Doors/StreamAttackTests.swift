@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// What a client may do to a connection of HTTP/2, and with bodies in gzip.
+/// Attacks with HTTP/2 connections, and with bodies in gzip.
 @Suite(.serialized) struct StreamAttackTests {
     private static let path =
         "/database/1/iCloud.org.example.Doors/development/public/records/query?ckAPIToken=development"
@@ -16,12 +16,12 @@ import Testing
                 + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))
     }
 
-    /// Whether somebody else is served.
+    /// Whether another client is served.
     private static func servesOthers(_ service: AttackedService) throws -> Bool {
         try FrameConnection(port: service.port).isServed("/health", stream: 1)
     }
 
-    /// CVE-2023-44487: requests that are taken back at once, so that no limit of open ones is met.
+    /// CVE-2023-44487: requests that are cancelled at once, so that they never count as open.
     @Test func rapidResetsEndTheirConnection() throws {
         let service = try Self.service()
         let attacker = try FrameConnection(port: service.port)
@@ -38,7 +38,7 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
-    /// As many requests as a connection may have, each with all of a body that is sent unread but its end.
+    /// As many requests as a connection may have, each with a body that is sent except for its end.
     @Test func halfSentStreamsAreHeldWithinBudget() throws {
         let service = try Self.service()
         let piece = FrameConnection.frame(
@@ -58,7 +58,7 @@ import Testing
             attackers.append(attacker)
             worst = max(worst, try service.residentMegabytes())
         }
-        // The last request of each was read, and then all before it.
+        // The answer to a ping shows that the earlier frames were read.
         for attacker in attackers {
             let ping = [UInt8](repeating: 1, count: 8)
             attacker.offer(FrameConnection.frame(.ping, stream: 0, ping))
@@ -84,11 +84,11 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
-    /// A few bytes that name a long header of the table again and again.
+    /// A few bytes that refer to a long header in the table many times.
     @Test func headThatUnfoldsIsRefused() throws {
         let service = try Self.service()
         let attacker = try FrameConnection(port: service.port)
-        // 0x40: kept in the table, where it is the first of those that were kept, 62.
+        // 0x40: stored in the table as its first dynamic entry, 62.
         let kept =
             [UInt8(0x40)]
             + FrameConnection.header(
@@ -103,7 +103,7 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
-    /// More headers than a request may have, all of them short: the stream's connection ends.
+    /// More headers than a request may have, all of them short: the connection ends.
     @Test func headOfManyHeadersIsRefused() throws {
         let service = try Self.service()
         let attacker = try FrameConnection(port: service.port)
@@ -115,7 +115,7 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
-    /// Frames that no client sends: each ends its stream or connection, and nobody else's.
+    /// Frames that no client sends: each ends its own stream or connection, and no other.
     @Test func malformedFramesEndNobodyElse() throws {
         let service = try Self.service()
         let head = FrameConnection.head("GET", "/health")
@@ -146,7 +146,7 @@ import Testing
         for (number, attack) in attacks.enumerated() {
             let attacker = try FrameConnection(port: service.port)
             attacker.offer(attack)
-            // The event is whatever the service answers; some it answers with silence.
+            // Waits for any reaction of the service; it does not answer some of them.
             _ = attacker.isClosed(within: 0.2)
             #expect(try Self.servesOthers(service), "attack \(number)")
         }
@@ -165,7 +165,7 @@ import Testing
         #expect(try Self.servesOthers(service))
     }
 
-    /// A client that says nothing once it is connected, within TLS or before it.
+    /// A client that sends nothing once it is connected, with or without TLS.
     @Test func silentConnectionsEnd() throws {
         let certificate = try AttackedCertificate()
         defer { withExtendedLifetime(certificate) {} }
@@ -178,7 +178,7 @@ import Testing
         #expect(try FrameConnection(port: service.port).isClosed(within: 10))
     }
 
-    /// 200 MB of spaces in 200 kB, from many at once.
+    /// 200 MB of spaces in 200 kB, from many clients at once.
     @Test func bombsAreRefusedWithinBudget() throws {
         let service = try AttackedService(
             ["--dev"] + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))

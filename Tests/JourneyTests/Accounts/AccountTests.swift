@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Who gets in: with `--dev` whoever says a name, without it only who has keys from the command line.
+/// Who can sign in: with `--dev` by name alone, otherwise only with tokens from the command line.
 @Suite struct AccountTests {
     static let container = "iCloud.org.example.Journeys"
 

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// A person's way in at a service without `--dev`: real programs, and a browser that is played.
+/// Signing in at a service without `--dev`: real programs, and a simulated browser.
 @Suite struct LoginTests {
     private static let container = "iCloud.org.stratus.Shopping"
     private static let password = "correct horse"
@@ -11,7 +11,7 @@ import Testing
 
     init() throws { (service, device) = (try TemporaryFolder(), try TemporaryFolder()) }
 
-    /// What the README says: a token, an account, a service, and the app.
+    /// The steps of the README: a token, an account, a service, and the app.
     @Test func shoppingSignsInWithBrowser() throws {
         let (instance, token) = try serve()
         let environment = ["STRATUS_URL": instance.url, "STRATUS_API_TOKEN": token]
@@ -77,12 +77,12 @@ import Testing
 
         let out = try program("stratus-login", ["--sign-out"], environment)
         #expect(out.status == 0)
-        // The printed token was of the same session.
+        // The printed token belonged to the same session.
         #expect(try status(of: secret, token, instance) == 421)
         #expect(instance.terminate() == 0)
     }
 
-    /// The operator's commands for one's data, beside a running service.
+    /// The operator's commands for a user's data, while the service runs.
     @Test func operatorExportsAndDeletesOneUsersRecords() throws {
         let (instance, token) = try serve()
         let environment = ["STRATUS_URL": instance.url, "STRATUS_API_TOKEN": token]
@@ -149,14 +149,14 @@ import Testing
 
     /// Runs a program until it ends.
     ///
-    /// - Parameter instance: The service on whose page somebody signs in, at the address that the program prints.
+    /// - Parameter instance: The service on whose page the user signs in, at the address that the program prints.
     private func program(
         _ name: String, _ arguments: [String], _ environment: [String: String], input: String = "",
         playing instance: ServedInstance? = nil
     ) throws -> (status: Int32, output: String, error: String) {
         let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
         var environment = environment
-        // No browser of this machine's.
+        // So that no browser of this machine opens.
         environment["DISPLAY"] = nil
         environment["XDG_DATA_HOME"] = device.path
         let process = try ChildProcess(
@@ -168,7 +168,7 @@ import Testing
         ] {
             try end.close()
         }
-        // A program that refused to start reads nothing.
+        // A program that refused to start does not read.
         try? stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
         try stdin.fileHandleForWriting.close()
         var said = ""
@@ -183,7 +183,7 @@ import Testing
         return (process.end(), String(decoding: printed, as: UTF8.self), said)
     }
 
-    /// Signs in on a page and goes where it leads.
+    /// Signs in on a page and follows its redirects.
     private func play(_ address: String, _ instance: ServedInstance) throws {
         let path = try #require(address.split(separator: "\(instance.port)", maxSplits: 1).last)
         let page = try exchange(instance.port, "GET \(path) HTTP/1.1\r\n", "")

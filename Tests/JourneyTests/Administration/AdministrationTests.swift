@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// The command line on a data folder, beside the running service: real processes all of them.
+/// The command line on a data folder while the service runs; all of them are real processes.
 @Suite struct AdministrationTests {
     private static let container = "iCloud.org.example.Journeys"
 
@@ -28,7 +28,7 @@ import Testing
             of: [stratus] + arguments + ["--data", folder.path], input: input)
     }
 
-    /// Runs a command, in a thread of its own: the other tests need theirs.
+    /// Runs a command in a separate thread, since other tests need the pool's.
     private static func output(
         of command: [String], input: String? = nil
     ) async throws -> Printed {
@@ -56,7 +56,7 @@ import Testing
             error: String(decoding: complained, as: UTF8.self))
     }
 
-    /// Asks until the service answers with a status, for as long as a change may take to reach it.
+    /// Repeats a request until the service answers with a status, for as long as a change may take to reach it.
     private static func waits(
         for status: Int, _ ask: () throws -> Int
     ) async throws -> Bool {
@@ -89,7 +89,7 @@ import Testing
         let token = try made.value("STRATUS_API_TOKEN")
         let webAuthToken = try made.value("STRATUS_WEB_AUTH_TOKEN")
         let query = "ckAPIToken=\(token)&ckWebAuthToken=\(Self.escaped(webAuthToken))"
-        // A connection for each question: the commands between them may take longer than one stays open.
+        // A new connection for each request: the commands between them may take longer than one stays open.
         func ask() throws -> Int {
             let connection = try RawConnection(port: instance.port)
             return try Session.post(connection, Self.path("zones/list", "private", query), "{}")
@@ -104,12 +104,15 @@ import Testing
         #expect(try await Self.run(["token", "revoke", token], on: folder).status == 0)
         #expect(try await Self.waits(for: 401, ask))
         let again = try await Self.run(["token", "revoke", token], on: folder)
-        #expect(again.status != 0 && again.error == "Error: There is no such API token.\n")
+        #expect(
+            again.error
+                == "Error: There is no such API token; list them with `stratus token list`.\n")
+        #expect(again.status != 0)
         #expect(try await Self.run(["token", "list"], on: folder).output == "")
         #expect(instance.terminate() == 0)
     }
 
-    /// A mistyped name makes nobody, and no token.
+    /// A mistyped name creates neither a user nor a token.
     @Test func tokenOfUnknownUserIsRefused() async throws {
         let folder = try TemporaryFolder()
         let create = ["token", "create", "--container", Self.container, "--user"]
@@ -135,7 +138,7 @@ import Testing
         let container = AccountTests.container
         let other = "iCloud.org.example.Other"
         let delete = ["container", "delete", "--container", container]
-        // Not under a running service.
+        // Refused while the service runs.
         #expect(try await Self.run(delete + ["--confirm", container], on: folder).status != 0)
         #expect(instance.terminate() == 0)
         for name in [container, other] {
@@ -160,7 +163,9 @@ import Testing
         let tokens = try await Self.run(["token", "list"], on: folder).output
         #expect(tokens.split(separator: "\n").count == 1 && tokens.contains(other))
         let again = try await Self.run(delete, on: folder)
-        #expect(again.error == "Error: There is no such container in this environment.\n")
+        #expect(
+            again.error == "Error: There is no container \(container) in the environment"
+                + " development; see `stratus container list`.\n")
     }
 
     @Test func usersAreManagedWhileServing() async throws {
@@ -181,7 +186,7 @@ import Testing
         let query =
             "ckAPIToken=\(try keys.value("STRATUS_API_TOKEN"))&ckWebAuthToken="
             + Self.escaped(try keys.value("STRATUS_WEB_AUTH_TOKEN"))
-        // A connection for each question: the commands between them may take longer than one stays open.
+        // A new connection for each request: the commands between them may take longer than one stays open.
         func ask() throws -> Int {
             let connection = try RawConnection(port: instance.port)
             return try Session.post(connection, Self.path("users/caller", "public", query), "{}")
@@ -230,7 +235,10 @@ import Testing
                 ["key", "add", "--container", "c", "/etc/hostname"], nil,
                 "The text is not a P-256 public key"
             ),
-            (["key", "revoke", "0"], nil, "There is no such key."),
+            (
+                ["key", "revoke", "0"], nil,
+                "There is no such key; list them with `stratus key list`."
+            ),
         ] as [([String], String?, String)] {
             let printed = try await Self.run(arguments, on: folder, input: input)
             #expect(printed.status != 0)

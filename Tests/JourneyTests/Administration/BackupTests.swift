@@ -3,9 +3,9 @@ import Synchronization
 import TestProcesses
 import Testing
 
-/// `stratus backup` beside a service that is saving, and `stratus restore`: real processes all of them.
+/// `stratus backup` while a service is saving, and `stratus restore`; all of them are real processes.
 @Suite struct BackupTests {
-    /// The number of the newest save that was acknowledged.
+    /// The number of saves that were acknowledged.
     private final class Acknowledged: Sendable {
         private let state = Mutex((count: 0, isDone: false))
 
@@ -17,7 +17,7 @@ import Testing
 
     private static let photo = String(repeating: "photo", count: 2_000)
 
-    /// Saves one record after the other, each with a new asset at every tenth, until it is told to end.
+    /// Saves one record after the other, every tenth with a new asset, until it is told to stop.
     private static func keepSaving(
         _ identity: Identity, _ acknowledged: Acknowledged
     ) throws {
@@ -85,7 +85,7 @@ import Testing
         #expect(before >= 20 && after > before)
         #expect(try Self.modes(below: backup) == [0o600, 0o700])
 
-        // Into a folder of another service: what it had is put aside.
+        // Into another service's folder, whose content is moved aside.
         let other = try TemporaryFolder()
         instance = try ServedInstance(dataFolder: other.path)
         _ = try Session(instance, user: "mallory")
@@ -117,7 +117,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// Runs a command on a folder that nobody serves, and serves the folder then.
+    /// Runs a command on a folder without a service, and then starts a service on it.
     private func restarted(
         after command: String, _ place: TemporaryFolder, _ folder: TemporaryFolder
     ) throws -> (ServedInstance, Session) {
@@ -127,12 +127,12 @@ import Testing
         return (instance, try Session(instance, user: "alice"))
     }
 
-    /// Devices have seen changes that the backup lacks: their tokens expire.
+    /// Devices have seen changes that the backup does not have: their tokens expire.
     @Test func changeTokenFromAfterBackupExpires() throws {
         let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
         var (instance, session) = try ServedInstance.withTrips(in: folder)
         try session.post("records/modify", Self.create("a"))
-        // Nobody serves the folder: that is a backup too.
+        // A backup can be made without a service, too.
         #expect(instance.terminate() == 0)
         (instance, session) = try restarted(after: "backup", place, folder)
         try session.post("records/modify", Self.create("b"))
@@ -157,7 +157,7 @@ import Testing
         let (instance, _) = try ServedInstance.withTrips(in: folder)
         #expect(instance.terminate() == 0)
         #expect(try CommandRun(["backup", backup, "--data", folder.path]).status == 0)
-        // Never over one that is there.
+        // An existing backup is not overwritten.
         #expect(try CommandRun(["backup", backup, "--data", folder.path]).status != 0)
 
         let manifest = backup + "/manifest.json"
@@ -174,12 +174,12 @@ import Testing
         try directory.close()
         #expect(try CommandRun(["restore", backup, "--data", target]).status != 0)
         #expect(!FileManager.default.fileExists(atPath: target + "/directory.sqlite"))
-        // What the folder has stays where it is.
+        // The folder's content is not moved.
         #expect(try CommandRun(["restore", backup, "--data", folder.path]).status != 0)
         #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
     }
 
-    /// One user's damaged file keeps nobody's data from being backed up.
+    /// One user's damaged file does not prevent the backup of other users' data.
     @Test func damagedDatabaseIsNamedAndOthersAreBackedUp() throws {
         let (folder, place) = (try TemporaryFolder(), try TemporaryFolder())
         let backup = place.path + "/backup"
@@ -206,7 +206,7 @@ import Testing
     }
 }
 
-/// Something that goes on in a thread of its own.
+/// Work in a separate thread.
 private final class Saver: Sendable {
     private let outcome = Mutex<Result<Void, any Error>?>(nil)
     private let ended = DispatchSemaphore(value: 0)

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// `stratus doctor` beside a running service, after a kill, and on a damaged folder.
+/// `stratus doctor` while a service runs, after a kill, and on a damaged folder.
 @Suite struct DoctorTests {
     @Test func doctorFindsFolderHealthyWhileServingAndAfterKill() throws {
         let folder = try TemporaryFolder()
@@ -30,7 +30,7 @@ import Testing
         #expect(run.output.contains(file), "\(run.output)")
     }
 
-    /// The log of a killed service is gone, and most of a database with it.
+    /// The log of a killed service is lost, and with it most of a database.
     @Test func lossIsReportedUntilItIsAccepted() throws {
         let folder = try TemporaryFolder()
         var (instance, session) = try ServedInstance.withTrips(in: folder)

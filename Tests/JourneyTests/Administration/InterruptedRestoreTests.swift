@@ -2,8 +2,8 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// `stratus restore`, killed at any moment: the folder then has what it had or what was restored, and the
-/// same command again makes it whole. Real processes all of them.
+/// `stratus restore` is killed at any moment: the folder then has either the old content or the restored one, and
+/// repeating the command completes it. All of them are real processes.
 @Suite struct InterruptedRestoreTests {
     private static let kills = 12
 
@@ -12,7 +12,7 @@ import Testing
             + #"{"recordName":"\#(name)","recordType":"Hut","fields":{"beds":{"value":4}}}}]}"#
     }
 
-    /// A folder whose user has one record of this name, served by nobody.
+    /// Fills a folder with one record of this name, and stops the service.
     private static func fill(_ folder: String, _ name: String) throws {
         let instance = try ServedInstance(dataFolder: folder)
         let session = try Session(instance, user: "alice")

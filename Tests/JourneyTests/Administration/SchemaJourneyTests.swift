@@ -19,7 +19,7 @@ import Testing
             ["schema", command, "--data", folder, "--container", container] + more)
     }
 
-    /// Develop with --dev, deploy beside the running service, make a token, save in production.
+    /// Develops with --dev, deploys while the service runs, creates a token, and saves in production.
     @Test func developedSchemaIsDeployedToProduction() throws {
         let folder = try TemporaryFolder()
         let development = try ServedInstance(dataFolder: folder.path)
@@ -62,7 +62,7 @@ import Testing
         try #require(token?.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
     }
 
-    /// A text goes out, is edited, validated and comes in again, while the service runs.
+    /// A schema is exported as text, edited, validated and imported, while the service runs.
     @Test func schemaIsImportedWhileServing() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
@@ -86,7 +86,7 @@ import Testing
         try write(text.replacingOccurrences(of: "RECORD TYPE", with: "RECORD TIPE"))
         #expect(try CommandRun(["schema", "validate", file]).status == 1)
 
-        // Only editors may read, and bob is none until the role is his.
+        // Only editors may read, and bob gets the role later.
         try write(
             text.replacingOccurrences(of: "SCHEMA\n", with: "SCHEMA\n CREATE ROLE editor;\n")
                 .replacingOccurrences(
@@ -107,7 +107,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// Asks again until it is so; the service looks at the directory once a second.
+    /// Repeats a check until it succeeds; the service checks the directory once a second.
     static func wait(until isSo: () throws -> Bool) throws {
         let end = ContinuousClock.now + .seconds(10)
         while ContinuousClock.now < end {

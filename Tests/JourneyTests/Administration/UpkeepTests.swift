@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// What an operator does to a folder from the command line, beside the service and without it.
+/// An operator's commands on a folder, with a running service and without.
 @Suite struct UpkeepTests {
     @Test func zonePurgeWorksWhileServing() throws {
         let folder = try TemporaryFolder()
@@ -23,12 +23,12 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// Nobody runs `stratus restored`, and the new writes have the versions of the lost ones.
+    /// The operator does not run `stratus restored`, and the new writes have the versions of the lost ones.
     @Test func backupPutBackExpiresTokensOfLostChanges() throws {
         let folder = try TemporaryFolder()
         let backup = folder.path + "-backup"
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: backup)
         }
         var (instance, session) = try ServedInstance.withTrips(in: folder)
@@ -56,7 +56,7 @@ import Testing
         #expect(refused["stratusLastIntactVersion"] as? Int == 1)
         let missed = try changes(session, since: intact["syncToken"] as? String)
         #expect((missed["records"] as? [Any])?.count == 5)
-        // The command does no harm, here beside the service.
+        // The command does no harm, here while the service runs.
         let run = try CommandRun(["restored", "--data", folder.path])
         #expect(run.output.hasPrefix("databases with a new epoch: "), "\(run.output)")
         let compact = try CommandRun(["compact", "--data", folder.path])
@@ -73,7 +73,7 @@ import Testing
         ).object()
     }
 
-    /// What a crashed upload left goes, beside the running service; an asset of a record never does.
+    /// The file of a crashed upload is removed while the service runs; an asset of a record never is.
     @Test func collectRemovesUnreferencedFiles() throws {
         let folder = try TemporaryFolder()
         let (instance, session) = try ServedInstance.withTrips(in: folder)
@@ -92,8 +92,8 @@ import Testing
                 + String(decoding: receipt, as: UTF8.self) + "}}}}]}")
         #expect(try saved.errorCode() == nil, "\(saved.body)")
 
-        // The file of the asset is named by its digest and a number; the same with another number is one
-        // that no database knows.
+        // An asset's file is named by its digest and a number. No database knows the same file with another
+        // number.
         let blob = try #require(
             FileManager.default.subpathsOfDirectory(atPath: folder.path)
                 .first { $0.split(separator: ".").last?.count == 16 })

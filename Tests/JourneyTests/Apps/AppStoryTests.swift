@@ -3,15 +3,15 @@
     import TestProcesses
     import Testing
 
-    /// Both apps as two people use them on four devices, at a service that runs without `--dev`.
+    /// Both apps, used by two people on four devices, at a service that runs without `--dev`.
     ///
-    /// With `STRATUS_STORY=1` it is printed: each line that was typed, and each that a screen showed.
+    /// With `STRATUS_STORY=1` the story is printed: each typed line, and each line on a screen.
     @Suite(.timeLimit(.minutes(20)))
     struct AppStoryTests {
         private let service: TemporaryFolder
         private let home: TemporaryFolder
         private static let people = ["Alice", "Bob"]
-        /// Whose devices they are, in the order of ``people``.
+        /// The devices' names, with their owners in the order of ``people``.
         private static let devices = [
             "Alice's phone", "Alice's tablet", "Bob's phone", "Bob's laptop",
         ]
@@ -39,7 +39,7 @@
             person.lowercased() + "@example.org"
         }
 
-        /// Every device of both people with an app, each with a sign-in of its own.
+        /// Opens an app on every device of both people, each with a separate sign-in.
         private func open(_ app: String, container: String, _ url: String) throws -> [StoryDevice] {
             try Self.devices.map { name in
                 let person = String(name.prefix { $0 != "'" })
@@ -54,7 +54,7 @@
                     uniqueKeysWithValues: pairs.map { (String($0[0]), String($0[1])) })
                 environment["STRATUS_URL"] = url
                 environment["USER"] = person
-                // All of them are called the same: names decide nothing.
+                // All devices have the same name, since names must not matter.
                 environment["STRATUS_DEVICE_ID"] = "home"
                 return StoryDevice(
                     name,
@@ -79,14 +79,14 @@
             try tablet.hears("* list Groceries appeared")
             #expect(try bobs.type("join \(link)").contains("Groceries is open."))
             try phone.hears("* Bob joined Groceries")
-            // The push that counts comes once the zone can be fetched.
+            // The push arrives once the zone can be fetched.
             try laptop.hears("* list Groceries appeared")
             try laptop.type("open Groceries")
-            // What one does, the three others show by themselves.
+            // A change on one device is shown on the three others without a command.
             try laptop.type("tick milk")
             for device in [phone, tablet] { try device.hears("* Milk ticked by Bob") }
             try bobs.hears("* Milk ticked by Bob")
-            // In the shop: what others add waits, one's own does not, also between devices of one name.
+            // While shopping, others' additions wait and one's own do not, even with devices of the same name.
             #expect(!tablet.showed { $0.hasSuffix("joined Groceries in Groceries") })
             try tablet.type("mode shopping")
             try bobs.type("add Butter")
@@ -97,7 +97,7 @@
             #expect(try tablet.type("take all").contains("All notices are on the list."))
             try tablet.type("mode planning")
             try bobs.hears("* Tea added by Alice")
-            // Both offline, and both changes are there afterwards.
+            // Both are offline, and afterwards both changes exist.
             for device in [phone, bobs] { try device.type("offline") }
             try phone.type("add Cream after bread")
             try bobs.type("add Jam after bread")
@@ -133,7 +133,7 @@
             for (device, text) in [(phone, "Call Ida"), (bobs, "Water the plants")] {
                 try device.type("write \(text)")
                 #expect(try device.type("sync").contains("-- In the cloud."))
-                // The first note subscribes; the next one is pushed.
+                // The first note creates the subscription; the next one is pushed.
                 while try !device.type("json").contains(where: {
                     $0.contains("isSubscribed") && $0.contains("true")
                 }) {}
@@ -144,7 +144,7 @@
                 try device.hears("\(text) again")
                 #expect(try device.type("show").contains(text))
             }
-            // Offline on both of hers: the later one wins, and the other text is not lost.
+            // Both of her devices are offline: the later edit wins, and the other text is kept.
             for device in [phone, tablet] { try device.type("offline") }
             try phone.type("write From the phone")
             try tablet.type("write From the tablet")
@@ -180,7 +180,9 @@
             self.device = device
         }
 
-        /// Types a line; what the screen showed until the answer's end.
+        /// Types a line.
+        ///
+        /// - Returns: the lines on the screen until the end of the answer.
         @discardableResult
         func type(_ line: String) throws -> [String] {
             tell("\(name)> \(line)")
@@ -190,7 +192,7 @@
             return Array(device.lines[before...].dropLast())
         }
 
-        /// Waits for a line that nobody here typed for; also one that was shown since the last one.
+        /// Waits for a line that is not an answer to a command; an earlier one since the last call counts too.
         func hears(_ beginning: String) throws {
             let shown = device.lines[heardCount...].firstIndex { $0.hasPrefix(beginning) }
             if let shown {
@@ -202,7 +204,7 @@
             tellNew()
         }
 
-        /// Whether some line was shown until now.
+        /// Whether such a line was shown until now.
         func showed(_ isWanted: (String) -> Bool) -> Bool { device.lines.contains(where: isWanted) }
 
         func quit() throws -> Int32 { try device.quit() }

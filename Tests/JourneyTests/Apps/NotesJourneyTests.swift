@@ -43,7 +43,7 @@
             let tablet = try open(tabletFolder, url)
             try tablet.tap("show", "(empty)")
             try done(tablet)
-            // The first note of all subscribes, and the next one is pushed.
+            // The first note creates the subscription, and the next one is pushed.
             try phone.tap("write Buy", "-- On this device, not in the cloud yet.")
             try done(phone)
             try phone.tap("sync", "-- In the cloud.")
@@ -52,10 +52,10 @@
             try done(phone)
             try phone.tap("write Buy milk", "-- On this device, not in the cloud yet.")
             try done(phone)
-            // The typing timer sends it, and a push brings it.
+            // The typing timer sends the note, and a push delivers it.
             try tablet.wait(for: "* Changed elsewhere:")
             try tablet.wait(for: "Buy milk")
-            // Killed before the timer fires, and the service is gone as well.
+            // The app is killed before the timer fires, and the service is stopped as well.
             instance.kill()
             try phone.tap("add Call Ida", "-- On this device, not in the cloud yet.")
             phone.kill()
@@ -75,7 +75,7 @@
                 let data = FileManager.default.contents(atPath: tabletFolder.path + "/" + name)
                 #expect(data.map { $0.range(of: Data("Ida".utf8)) == nil } ?? true, "\(name)")
             }
-            // One command, for programs.
+            // A single command, for use by programs.
             let once = try open(phoneFolder, url, ["show", "--json"])
             #expect(try once.wait(for: "  \"state\" :").contains("saved"))
             #expect(try once.wait(for: "  \"text\" :").contains(#""Buy milk\nCall Ida""#))

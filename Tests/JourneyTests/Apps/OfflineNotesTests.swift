@@ -32,7 +32,7 @@
             try phone.tap("pin milk", "pinned")
             try phone.tap("sync", "synced")
             #expect(try phone.quit() == 0)
-            // The next run has no service.
+            // There is no service during the next run.
             let port = service.port
             service.kill()
             phone = try open(service, 0, user: "ida")
@@ -47,11 +47,11 @@
             let tablet = try open(service, 1, user: "ida")
             try tablet.tap("sync", "synced")
             let line = "milk was inserted by otherDevice"
-            // It may have been said before the sync had ended.
+            // The line may have been printed before the sync ended.
             if !tablet.lines.contains(line) { try tablet.wait(for: line) }
             #expect(try tablet.tap("list", "notes") == "bread milk, pinned")
             #expect(try tablet.tap("picture milk", "picture") == "of 70000 bytes")
-            // Another person, who has a note of their own.
+            // Another person, who has their own note.
             let link = try phone.tap("share milk", "link")
             let other = try open(service, 2, user: "bo")
             try other.tap("add soap", "saved")

@@ -22,7 +22,7 @@ import Testing
         #expect(own.output.contains("Party") && !own.output.contains("Camping"))
         #expect(instance.terminate() == 0)
 
-        // Offline, who was here is known by the token, and nobody else gets in.
+        // Offline, an earlier user is known by the token, and others get no access.
         let offline = try shop(alice, instance.url, ["lists", "open Party", "show"])
         #expect(offline.output.contains("Candles"))
         let stranger = try shop(try token(of: "carol"), instance.url, ["lists"])
@@ -32,7 +32,7 @@ import Testing
         try expectNoTokens(alice, bob)
     }
 
-    /// Earlier, one file kept the lists of every token.
+    /// An earlier release kept the lists of all tokens in one file.
     @Test func formerFileGoesToItsUserAlone() throws {
         let (alice, bob) = (try token(of: "alice"), try token(of: "bob"))
         let instance = try ServedInstance(dataFolder: service.path, arguments: [])
@@ -44,7 +44,7 @@ import Testing
         #expect(strange.output.contains(formerPath))
         #expect(FileManager.default.fileExists(atPath: formerPath))
 
-        // What she had not sent is sent from her own file.
+        // Changes that she had not sent are sent from her own file.
         let own = try shop(alice, instance.url, ["online", "lists", "sync", "status"])
         #expect(own.output.contains("Party (1 to buy)"))
         #expect(own.output.contains("Changes waiting to be sent: 0"))
@@ -56,7 +56,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// Lists that were never synced name no user, so nobody is given them.
+    /// Lists that were never synced name no user, so no user gets them.
     @Test func formerFileThatNeverSyncedIsLeftAlone() throws {
         let alice = try token(of: "alice")
         let instance = try ServedInstance(dataFolder: service.path, arguments: [])
@@ -100,7 +100,7 @@ import Testing
             environment: (tokens ?? [:]).merging(["STRATUS_URL": url]) { $1 })
         for end in [input.fileHandleForReading, output.fileHandleForWriting] { try end.close() }
         try error.fileHandleForWriting.close()
-        // A program that refused to start reads nothing.
+        // A program that refused to start does not read.
         try? input.fileHandleForWriting.write(
             contentsOf: Data(lines.map { $0 + "\n" }.joined().utf8))
         try input.fileHandleForWriting.close()
@@ -112,7 +112,7 @@ import Testing
         )
     }
 
-    /// Makes of the only account's file what an earlier release would have left.
+    /// Renames the only account's file to what an earlier release would have left.
     private func renameAlicesFile() throws {
         let files = FileManager.default
         for name in try files.contentsOfDirectory(atPath: device.path)

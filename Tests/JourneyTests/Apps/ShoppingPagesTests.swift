@@ -71,7 +71,7 @@ struct ShoppingPagesTests {
             try browser.enterFrame(titled: device)
             try browser.wait("\(row("Sourdough")) && \(isInStep)")
         }
-        // A list of its own: made, filled, shared.
+        // A new list is created, filled and shared.
         try browser.enterFrame(titled: phone)
         try browser.press("#back")
         try browser.type("<img src=x onerror=document.title=1>\u{E007}", into: "#new-title")
@@ -89,7 +89,7 @@ struct ShoppingPagesTests {
         let link = try #require(
             try browser.run("return document.getElementById('link').value") as? String)
         try browser.press("#share-sheet .close")
-        // Bob accepts, and what he ticks is seen.
+        // Bob accepts, and Alice sees the item that he ticks.
         try browser.enterFrame(titled: bobs)
         try browser.press("#back")
         try browser.type(link + "\u{E007}", into: "#join-link")
@@ -97,7 +97,7 @@ struct ShoppingPagesTests {
         try browser.enterFrame(titled: phone)
         try browser.wait(isTicked("Crisps"))
         try browser.wait("\(row("Crisps")).querySelector('.mark').textContent.includes('Bob')")
-        // Both offline: each changes the list, and both have all of it afterwards.
+        // Both are offline: each changes the list, and afterwards both have all changes.
         try setOnline(false, in: browser)
         try add("Ice", in: browser)
         try browser.wait("document.getElementById('pill-text').textContent === 'Offline · 1'")
@@ -130,7 +130,7 @@ struct ShoppingPagesTests {
         #expect(demo.end(with: SIGTERM) == 0)
     }
 
-    /// A picture is chosen on one page, shown on the other one with words for who does not see it, and taken away.
+    /// A picture is chosen on one page, shown on the other one with alternative text, and removed.
     @Test func pictureOfItemIsShownToTheOther() throws {
         let file = folder.path + "/picture.png"
         let pixel = Data(
@@ -152,7 +152,7 @@ struct ShoppingPagesTests {
         try browser.wait("document.getElementById('item-picture')\(alternative)")
         for device in [phone, bobs] {
             try browser.enterFrame(titled: device)
-            // It is drawn, and not only there.
+            // It is not only in the page, but loaded.
             try browser.wait(
                 "\(row("Eggs"))\(alternative) && \(row("Eggs")).querySelector('img').naturalWidth === 1"
             )
@@ -162,7 +162,7 @@ struct ShoppingPagesTests {
         try browser.wait("!document.getElementById('item-picture').firstElementChild")
         try browser.enterFrame(titled: bobs)
         try browser.wait("document.images.length === 0")
-        // What is no picture is said, and not sent.
+        // A file that is not a picture is reported and not sent.
         let text = folder.path + "/text.png"
         try Data("a text".utf8).write(to: URL(fileURLWithPath: text))
         try browser.enterFrame(titled: phone)
@@ -173,7 +173,7 @@ struct ShoppingPagesTests {
         #expect(demo.end(with: SIGTERM) == 0)
     }
 
-    /// In the shop: what others add waits, and the focus stays where it was.
+    /// While shopping, others' additions wait, and the focus does not move.
     @Test func additionsWaitWhileShoppingAndFocusStays() throws {
         let browser = try Browser(width: 1_320, height: 900, folder: folder)
         try browser.open(address)
@@ -186,7 +186,7 @@ struct ShoppingPagesTests {
         try tick("Bananas", in: browser)
         try browser.wait(isInStep)
         try browser.enterFrame(titled: phone)
-        // They come while the person is here: another frame would take the focus.
+        // They arrive while the page has the focus, which another frame would take.
         try browser.run("\(row("Tomatoes")).querySelector('input').focus()")
         try browser.run("document.getElementById('online').click()")
         try browser.wait(
@@ -205,7 +205,8 @@ struct ShoppingPagesTests {
         #expect(demo.end(with: SIGTERM) == 0)
     }
 
-    /// Every control has a name, the keyboard reaches all of them in order, and text can be read, light and dark.
+    /// Every control has a label, the keyboard reaches all of them in order, and the text has enough contrast, light
+    /// and dark.
     @Test func pageIsForEverybody() throws {
         let browser = try Browser(width: 390, height: 844, folder: folder)
         try browser.open(address)
@@ -272,7 +273,7 @@ struct ShoppingPagesTests {
         try keep(try browser.picture(), name)
         let controls = ["button", "input", "select", "textarea", "a"]
             .map { "\(root) \($0)" }.joined(separator: ",")
-        // The names that a screen reader says, of what is shown.
+        // The labels of visible controls, as a screen reader says them.
         try browser.run(
             """
             for (const control of document.querySelectorAll('[data-shown]'))
@@ -287,7 +288,7 @@ struct ShoppingPagesTests {
         #expect(faint == [], "\(name)")
     }
 
-    /// The controls that the Tab key does not reach, or in another order than they stand in.
+    /// The controls that the Tab key does not reach, or reaches in another order than on the page.
     private func tabStops(in browser: Browser) throws -> [String] {
         try browser.run("document.body.tabIndex = -1; document.body.focus();")
         let wanted =
@@ -312,7 +313,7 @@ struct ShoppingPagesTests {
         return missed
     }
 
-    /// Texts whose contrast against what is behind them is below WCAG's AA: 4.5, large ones 3.
+    /// Texts whose contrast with their background is below WCAG's AA: 4.5, or 3 for large text.
     private static let contrast = """
         const pen = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
         const rgba = (text) => {

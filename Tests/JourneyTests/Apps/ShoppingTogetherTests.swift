@@ -2,14 +2,16 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// The shopping app as two people use it: real programs, one service, and a terminal that is played.
+/// The shopping app as two people use it: real programs, one service, and a simulated terminal.
 @Suite(.timeLimit(.minutes(20)))
 struct ShoppingTogetherTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Types lines into a person's app until it ends; what it printed.
+    /// Types lines into a person's app until it ends.
+    ///
+    /// - Returns: what it printed.
     private func shop(
         _ user: String, _ arguments: [String] = [], at instance: ServedInstance? = nil,
         typing lines: [String] = []
@@ -41,7 +43,7 @@ struct ShoppingTogetherTests {
 
     @Test func twoPeopleShareList() throws {
         let instance = try ServedInstance(dataFolder: nil)
-        // The service knows Bob from when he looked for the first time.
+        // The service knows Bob from his first sync.
         #expect(try shop("bob", at: instance, typing: ["sync"]).contains("In step"))
         let shared = try shop(
             "alice", at: instance,
@@ -66,7 +68,7 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
-    /// Nobody is in step while the service refuses something, and who goes offline is told the way back.
+    /// The app is not in step while the service refuses a change, and says how to go online again.
     @Test func refusedChangeIsNotInStep() throws {
         let instance = try ServedInstance(dataFolder: nil)
         _ = try shop("bob", at: instance, typing: ["sync"])
@@ -93,7 +95,7 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
-    /// What was made before there was an account goes to it, and a command that ends at once has sent what it did.
+    /// Lists from before there was an account are sent to it, and a command that ends at once has sent its changes.
     @Test func listOfBeforeTheServiceIsSentAndDeletedForGood() throws {
         let instance = try ServedInstance(dataFolder: nil)
         func onNewDevice(_ command: [String]) throws -> String {
@@ -129,7 +131,7 @@ struct ShoppingTogetherTests {
         #expect(try shop("alice", ["show"]).contains("1  [ ] milk"))
     }
 
-    /// The page of the same lists, for a browser on this machine, until a signal asks to stop.
+    /// Serves the lists as a page to a browser on this machine, until a signal stops it.
     @Test func pageIsServedToWhoHasTheAddress() throws {
         _ = try shop("alice", ["do", "new", "Food"])
         _ = try shop("alice", ["do", "add", "milk"])
@@ -165,7 +167,7 @@ struct ShoppingTogetherTests {
             columns: columns, rows: rows, environment: environment)
     }
 
-    /// The screen in a terminal: drawn, driven by keys, and gone afterwards.
+    /// The screen in a terminal: drawn, controlled by keys, and removed afterwards.
     @Test func screenIsDrivenByKeys() throws {
         _ = try shop("alice", ["do", "new", "Food"])
         let window = try window()
@@ -184,7 +186,7 @@ struct ShoppingTogetherTests {
         #expect(window.process.end() == 0)
     }
 
-    /// Alice shares a list, invites Bob and removes him, on the share sheet alone.
+    /// Alice shares a list, invites Bob and removes him, all on the share sheet.
     @Test func listIsSharedOnTheSheet() throws {
         let instance = try ServedInstance(dataFolder: nil)
         #expect(try shop("bob", at: instance, typing: ["sync"]).contains("In step"))
@@ -222,7 +224,7 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
-    /// A window of another size is drawn anew, at once; what a person types by mistake does nothing.
+    /// A resized window is redrawn at once, and mistyped keys do nothing.
     @Test func screenFollowsItsWindow() throws {
         _ = try shop("alice", ["do", "new", "Food"])
         _ = try shop("alice", ["do", "add", "a very long name of something to buy"])
@@ -247,7 +249,7 @@ struct ShoppingTogetherTests {
         #expect(window.process.end() == 0)
     }
 
-    /// What libraries log is no message for who reads the terminal, unless it is asked for.
+    /// The terminal shows libraries' log lines only if they are asked for.
     @Test(arguments: [nil, "notice"])
     func logLinesAreShownToWhoAsks(_ level: String?) throws {
         let instance = try ServedInstance(dataFolder: nil)

@@ -2,10 +2,10 @@
     import Foundation
     import TestProcesses
 
-    /// A program in the manner of the founding documents, in a process of its own: one device of a
+    /// A program in the style of the founding documents, in a separate process: one device of a
     /// user.
     ///
-    /// What such a device learns of the service stands in its environment, and nowhere in its code.
+    /// The service's address and credentials are in its environment, not in its code.
     final class DocumentDevice {
         private let process: ChildProcess
         private let input: Pipe
@@ -17,9 +17,9 @@
         /// Launches a program and returns when it is ready.
         ///
         /// - Parameters:
-        ///   - home: What stays from one launch to the next.
-        ///   - executable: Has the program.
-        ///   - file: What the program is given in place of its name.
+        ///   - home: The folder that is kept between launches.
+        ///   - executable: The executable that has the program.
+        ///   - file: The argument in place of the program's name.
         convenience init(
             _ program: String, _ service: ServedInstance, user: String, device: String,
             home: TemporaryFolder, executable: String = "document-programs",
@@ -36,7 +36,7 @@
             try wait(for: "ready")
         }
 
-        /// Launches a program that says by itself when it is ready, or is so at once.
+        /// Launches a program that prints when it is ready, or is ready at once.
         init(_ executable: String, _ arguments: [String], _ environment: [String: String]) throws {
             input = Pipe()
             output = Pipe()
@@ -56,12 +56,12 @@
             process.end(with: SIGKILL)
         }
 
-        /// Taps, and waits for nothing.
+        /// Taps, without waiting.
         func write(_ line: String) throws {
             try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
         }
 
-        /// Taps, and waits for a line that begins so.
+        /// Taps, and waits for a line with this prefix.
         ///
         /// - Returns: the rest of that line.
         @discardableResult
@@ -70,7 +70,7 @@
             return try wait(for: answer)
         }
 
-        /// Waits for a line that begins so.
+        /// Waits for a line with this prefix.
         ///
         /// - Returns: the rest of that line.
         @discardableResult
@@ -114,7 +114,7 @@
             }
         }
 
-        /// The program did not say what it should; what it said.
+        /// The program did not print the expected line; the lines that it printed.
         struct Silence: Error {
             let lines: [String]
         }

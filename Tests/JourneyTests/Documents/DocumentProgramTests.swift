@@ -3,8 +3,8 @@
     import TestProcesses
     import Testing
 
-    /// The programs of the founding documents 001 and 002, call by call, as processes of their own
-    /// against a real `stratus serve`. Their code knows nothing of Stratus.
+    /// The programs of the founding documents 001 and 002, call by call, as separate processes
+    /// with a real `stratus serve`. Their code does not refer to Stratus.
     @Suite(.timeLimit(.minutes(20)))
     struct DocumentProgramTests {
         let service: ServedInstance
@@ -28,7 +28,7 @@
         // MARK: Document 001
 
         @Test(
-            "A memo saved on one device is loaded on the other; its zone is made when it is missed")
+            "A memo saved on one device is loaded on the other; its missing zone is created")
         func savedMemoReachesOtherDevice() throws {
             let phone = try memo("phone", home: 0)
             let tablet = try memo("tablet", home: 1)
@@ -40,7 +40,7 @@
             #expect(try phone.tap("load", "loaded") == "200 Buy rye")
         }
 
-        @Test("Each user has a memo of their own")
+        @Test("Each user has a separate memo")
         func memosArePrivate() throws {
             let ida = try memo("phone", home: 0)
             let bo = try memo("phone", home: 1, user: "bo")
@@ -49,7 +49,7 @@
             #expect(bo.lines.last == "failed absent")
         }
 
-        @Test("A silent push makes the other device fetch what changed since its kept token")
+        @Test("A silent push makes the other device fetch the changes since its stored token")
         func silentPushFetchesChangedMemo() throws {
             let phone = try memo("phone", home: 0)
             var tablet = try memo("tablet", home: 1)
@@ -60,7 +60,7 @@
             try phone.tap("save 200 Buy rye", "saved")
             #expect(try tablet.wait(for: "changed") == "200 Buy rye")
             #expect(tablet.lines.contains("push newData"))
-            // The token is kept from one launch to the next.
+            // The token is kept between launches.
             #expect(try tablet.quit() == 0)
             tablet = try memo("tablet", home: 1)
             try tablet.tap("load", "loaded")
@@ -69,17 +69,17 @@
             #expect(try tablet.wait(for: "changed") == "300 Buy wheat")
         }
 
-        @Test("Of two conflicting saves the younger wins, on both sides")
+        @Test("The newer one of two conflicting saves wins on both devices")
         func laterMemoWinsConflict() throws {
             let phone = try memo("phone", home: 0)
             let tablet = try memo("tablet", home: 1)
             try phone.tap("save 100 Buy oats", "saved")
             try tablet.tap("load", "loaded")
-            // The phone's is younger: it is saved over the tablet's.
+            // The phone's text is newer: it overwrites the tablet's.
             try tablet.tap("save 300 Tablet", "saved")
             #expect(try phone.tap("save 400 Phone", "saved") == "400 Phone")
             #expect(phone.lines.contains("changed 400 Phone"))
-            // The tablet's is older: it takes over the phone's.
+            // The tablet's text is older: it is replaced by the phone's.
             #expect(try tablet.tap("save 350 Tablet again", "saved") == "400 Phone")
             #expect(tablet.lines.contains("changed 400 Phone"))
             #expect(try phone.tap("load", "loaded") == "400 Phone")
@@ -87,7 +87,7 @@
 
         // MARK: Document 002
 
-        /// Two devices that have started; before the tablet did, the phone added tasks.
+        /// Starts two devices; the phone adds tasks before the tablet starts.
         private func pairOfTasks(
             _ added: String...
         ) throws -> (phone: DocumentDevice, tablet: DocumentDevice) {
@@ -104,7 +104,7 @@
             let (phone, tablet) = try pairOfTasks("one Oil the gate", "two Mend the net")
             #expect(tablet.lines.contains("record changed: one Oil the gate"))
             #expect(try tablet.tap("rows", "rows") == "2")
-            // The row's archived system fields and nothing else make the record that is saved.
+            // The record is created from the row's archived system fields alone.
             try tablet.tap("edit one Paint the gate", "done")
             try tablet.tap("remove two", "done")
             try phone.tap("sync", "synced")
@@ -123,7 +123,7 @@
             #expect(tablet.lines.contains("record changed: one Oil the gate"))
         }
 
-        @Test("After a restart only what is new is fetched, page by page")
+        @Test("After a restart only new changes are fetched, page by page")
         func restartFetchesOnlyNewTasks() throws {
             let (phone, first) = try pairOfTasks("one Oil the gate")
             #expect(try first.quit() == 0)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The table of what the documents use is what the programs use: neither more nor less.
+/// The table lists exactly the symbols that the programs of the documents use.
 struct DocumentSymbolTests {
-    /// The programs' sources in one text, without the spaces in which format differs.
+    /// The programs' sources in one text, without white space.
     private static func programs() throws -> String {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -29,7 +29,7 @@ struct DocumentSymbolTests {
         }
     }
 
-    @Test("Every type of CloudKit that the programs use stands in the table")
+    @Test("Every type of CloudKit that the programs use is in the table")
     func programSymbolsAreListedInTable() throws {
         let listed = Set(DocumentSymbol.all.map(\.spelling))
         let used = Set(

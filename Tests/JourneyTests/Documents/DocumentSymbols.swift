@@ -1,5 +1,5 @@
-/// What the Swift code of the founding documents 001 (a memo on all devices of its user) and 002 (a
-/// local copy of records) uses, and where in the document.
+/// A symbol that the Swift code of the founding documents 001 (a memo on all devices of its user) and 002 (a
+/// local copy of records) uses, and its places in them.
 struct DocumentSymbol {
     enum Place: String {
         case errorHelpers = "001, helpers of CKError"
@@ -21,7 +21,7 @@ struct DocumentSymbol {
         case metadata = "002, metadata of records"
     }
 
-    /// As it is spelled in code.
+    /// The spelling in code.
     let spelling: String
     let places: [Place]
 
@@ -121,7 +121,7 @@ struct DocumentSymbol {
         Self(".serverRecordChanged", .errorHelpers), Self(".partialFailure", .errorHelpers),
     ]
 
-    /// Of Foundation, as far as Linux has gone its own way or might.
+    /// Symbols of Foundation that differ on Linux, or might.
     private static let foundation: [Self] = [
         Self("NSPredicate(value: true)", .subscription),
         Self("UserDefaults.standard.bool(forKey:", .subscription),

@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// What was acknowledged is there after a kill; what was not leaves nothing.
+/// Acknowledged assets exist after a kill, and unacknowledged uploads leave nothing.
 @Suite struct AssetDurabilityTests {
     @Test func savedAssetSurvivesKillButBrokenUploadDoesNot() throws {
         let folder = try TemporaryFolder()
@@ -16,7 +16,7 @@ import Testing
                 + #""fields":{"photo":{"value":\#(uploaded)}}}}]}"#)
         #expect(saved.status == 200)
 
-        // One that is not saved yet when the process ends, and one that is not even whole.
+        // An upload that is not in a record when the process ends, and one that is incomplete.
         let unsaved = try Self.upload("other", session, instance)
         let broken = try RawConnection(port: instance.port)
         try broken.send(
@@ -73,12 +73,12 @@ import Testing
         return try FileManager.default.contentsOfDirectory(atPath: folder)
     }
 
-    /// Looks again until something is so, for ten seconds at the most.
+    /// Repeats a check until it succeeds, for at most ten seconds.
     private static func wait(until isSo: () throws -> Bool) throws {
         for _ in 0..<1_000 {
             if try isSo() { return }
             usleep(10_000)
         }
-        Issue.record("It did not come about.")
+        Issue.record("The condition was not met within ten seconds.")
     }
 }

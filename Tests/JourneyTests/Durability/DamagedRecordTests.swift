@@ -10,7 +10,7 @@ import Testing
         #"{"zoneID":{"zoneName":"Trips"},"records":[{"recordName":"\#(name)"}]}"#
     }
 
-    /// Neither the changed value nor an answer that is no JSON is served; what is beside it is.
+    /// Neither the changed value nor invalid JSON is served; other records are.
     @Test(arguments: [#""value":"the way to a""#, #"{"title""#])
     func damagedRecordAnswersErrorAndOthersAreServed(_ text: String) throws {
         let folder = try TemporaryFolder()
@@ -24,7 +24,7 @@ import Testing
             )
             #expect(saved.status == 200)
         }
-        // After a clean stop the file has everything.
+        // After a clean stop the file has all data.
         #expect(instance.terminate() == 0)
         let file =
             folder.path + "/databases/i^cloud.org.example.^journeys/development/"
@@ -51,7 +51,7 @@ import Testing
                 #expect(found.body.contains(#""stratusErrorCode":1001"#), "\(found.body)")
             }
         }
-        // Which of the two has the first bytes like that is SQLite's affair.
+        // Which of the two records comes first in the file depends on SQLite.
         #expect(statuses.sorted() == [200, 503])
         #expect(try session.post("changes/zone", Self.changes).body.contains("1001"))
         #expect(instance.terminate() == 0)
@@ -59,7 +59,7 @@ import Testing
         try expectDropped(in: folder.path, beside: statuses[0] == 200 ? "a" : "b")
     }
 
-    /// The operator gives the row up: the changes of the zone go on, with a tombstone of the record.
+    /// The operator drops the row: the zone's changes continue, with a tombstone of the record.
     private func expectDropped(in folder: String, beside name: String) throws {
         #expect(try CommandRun(["doctor", "--data", folder, "--drop-damaged"]).status != 0)
         let kept = try CommandRun(["doctor", "--data", folder, "--repair"])

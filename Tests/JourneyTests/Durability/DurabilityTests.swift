@@ -5,8 +5,8 @@ import Testing
 
 /// An acknowledged save survives the process.
 @Suite struct DurabilityTests {
-    /// Devices save one record after the other; as soon as a thousand saves were acknowledged the
-    /// service is killed with others still under way. Every acknowledged one must be there afterwards.
+    /// Devices save one record after the other; once a thousand saves are acknowledged, the service is killed
+    /// while others are in progress. Every acknowledged record must exist afterwards.
     @Test func killedServiceLosesNoAcknowledgedSave() async throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)
@@ -46,7 +46,7 @@ import Testing
     ) {
         var identity = owner
         identity.device = "device-\(device)"
-        // A refused connection or a broken one is the end that this test is about.
+        // A refused or broken connection is the expected end.
         guard let session = try? Session(identity) else { return }
         for number in 0... {
             let name = "record-\(device)-\(number)"

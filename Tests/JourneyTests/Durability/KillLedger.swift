@@ -1,8 +1,9 @@
 import Foundation
 
-/// What all devices did and were answered, from the ledgers of their processes, and what must be so therefore.
+/// What all devices did and which answers they got, from the ledgers of their processes, and what must therefore
+/// hold.
 ///
-/// Each value of a record is the name of the operation that wrote it, so that a value says where it is from.
+/// Each value of a record is the name of the operation that wrote it, so that a value shows its origin.
 struct KillLedger {
     enum Kind: Equatable {
         case make
@@ -16,11 +17,12 @@ struct KillLedger {
         let kind: Kind
         let record: String
         let began: Int64
-        /// Among those of its device.
+        /// The position among the device's operations.
         let position: Int
-        /// Whether the device was answered; else the process was killed meanwhile, and it may have happened or not.
+        /// Whether the device got an answer; otherwise the process was killed, and the operation may have happened or
+        /// not.
         var isAcknowledged = false
-        /// When it was over at the latest.
+        /// The latest time at which it can have ended.
         var ended = Int64.max
 
         func writes(_ field: String) -> Bool { kind == .make || kind == .edit(field) }
@@ -28,11 +30,11 @@ struct KillLedger {
 
     struct Row: Equatable {
         let record: String
-        /// Of the fields by their names.
+        /// The values by field.
         let values: [String: String]
     }
 
-    /// What a device's file had when a process opened it.
+    /// The content of a device's file when a process opened it.
     struct View {
         let life: String
         let time: Int64
@@ -42,7 +44,7 @@ struct KillLedger {
     }
 
     static let fields = ["key", "a", "b"]
-    /// Two devices' clocks are the machine's, and as the service's answers correct them.
+    /// By how much two devices' times may differ: both use the machine's clock, corrected by the service's answers.
     private static let toleranceMilliseconds: Int64 = 50
 
     /// By device, in the order in which they began.
@@ -71,7 +73,7 @@ struct KillLedger {
             words = Array(words[1..<(words.count - 1)])
             switch words[0] {
             case "life":
-                // The process before had ended by now.
+                // The earlier process has ended by now.
                 if var cut = open {
                     cut.ended = time
                     operations[cut.device, default: []].append(cut)
@@ -111,7 +113,7 @@ struct KillLedger {
         }
     }
 
-    /// - Parameter words: the record's name and its values, as a process says them.
+    /// - Parameter words: the record's name and its values, as a process prints them.
     static func row(_ words: some Sequence<String>) -> Row {
         let words = Array(words)
         return Row(
@@ -119,16 +121,16 @@ struct KillLedger {
             values: Dictionary(zip(fields, words.dropFirst()), uniquingKeysWith: { $1 }))
     }
 
-    // MARK: What must be so
+    // MARK: What must hold
 
-    /// What is wrong with what a device or the service has in the end, when everything is synced.
+    /// The violations in what a device or the service has at the end, when everything is synced.
     func violations(atEnd rows: [Row]) -> [String] {
         violations(rows, isPossible: { _ in true }, isBinding: { _ in true })
     }
 
-    /// What is wrong with what a process found in its file.
+    /// The violations in what a process found in its file.
     ///
-    /// What this device was answered must be there. What others did may have come or not.
+    /// Changes that this device got an answer to must be there; others' changes may have arrived or not.
     func violations(in view: View) -> [String] {
         let device = Self.device(of: view.life)
         return violations(
@@ -142,7 +144,7 @@ struct KillLedger {
 
     /// - Parameters:
     ///   - isPossible: Whether an operation may be seen in the rows.
-    ///   - isBinding: Whether such a one must be, as far as it was acknowledged.
+    ///   - isBinding: Whether such an operation must be seen, if it was acknowledged.
     private func violations(
         _ rows: [Row], isPossible: (Operation) -> Bool, isBinding: (Operation) -> Bool
     ) -> [String] {
@@ -157,7 +159,7 @@ struct KillLedger {
             let known = byRecord[row.record, default: []].filter(isPossible)
             let bound = known.filter { $0.isAcknowledged && isBinding($0) }
             if known.first(where: { $0.kind == .make })?.name != row.values["key"] {
-                found.append("doubled: nobody made \(row)")
+                found.append("doubled: no operation made \(row)")
             }
             if let deletion = bound.first(where: { $0.kind == .delete }) {
                 found.append("back: \(row.record), which \(deletion.name) deleted")
@@ -176,13 +178,13 @@ struct KillLedger {
         return found.sorted()
     }
 
-    /// A value is lost where an older one is in its place.
+    /// A value is lost if an older one is in its place.
     private func violation(
         of row: Row, _ field: String, _ bound: [Operation], _ known: [Operation]
     ) -> [String] {
         let value = row.values[field] ?? "-"
         guard let writer = known.first(where: { $0.name == value && $0.writes(field) }) else {
-            return ["lost: \(row.record) has \(value) in \(field), which nobody wrote there"]
+            return ["lost: \(row.record) has \(value) in \(field), which no operation wrote there"]
         }
         return bound.filter { $0.writes(field) && isLater($0, than: writer) }.map {
             "lost: what \($0.name) wrote, for the older \(value)"

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Testing
 
-    /// What ``KilledDeviceTests`` compares with can say no.
+    /// Shows that the oracle of ``KilledDeviceTests`` can fail.
     @Suite struct KillLedgerTests {
         private static let phone = [
             "1000 life phone.0", "1000 view 0",
@@ -10,7 +10,7 @@
             "1005 begin phone.0.3 make s", "1006 end phone.0.3",
             "1007 begin phone.0.4 delete s", "1008 end phone.0.4",
         ]
-        /// Killed while it edits.
+        /// Killed during an edit.
         private static let cut = phone + ["1009 begin phone.0.5 edit-b r"]
 
         private static func ledger(_ lines: [String], _ others: [String] = []) -> KillLedger {
@@ -32,7 +32,7 @@
             #expect(ledger.violations(atEnd: [Self.stored]).isEmpty)
             let edited = Self.row("r phone.0.1 phone.0.2 phone.0.5")
             #expect(ledger.violations(atEnd: [edited]).isEmpty)
-            // Of a line that the kill cut nothing is known.
+            // A line that the kill cut is ignored.
             let begun = KillLedger([
                 Self.phone.map { $0 + " .\n" }.joined() + "1009 begin phone.0.5 make r"
             ])
@@ -42,7 +42,7 @@
         @Test(arguments: [
             ([], "lost: what phone.0.1 made"),
             (["r phone.0.1 phone.0.1 phone.0.1"], "lost: what phone.0.2 wrote, for the older"),
-            (["r phone.0.1 phone.0.2 -"], "lost: r has - in b, which nobody wrote there"),
+            (["r phone.0.1 phone.0.2 -"], "lost: r has - in b, which no operation wrote there"),
             (
                 ["r phone.0.1 phone.0.2 phone.0.1", "t phone.0.1 phone.0.2 phone.0.1"],
                 "doubled: what phone.0.1 made is there 2 times"

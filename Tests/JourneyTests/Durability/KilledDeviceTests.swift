@@ -4,8 +4,8 @@
     import TestSeeds
     import Testing
 
-    /// A device's process is killed again and again, at any moment, while another device works on the same records.
-    /// Nothing is lost, doubled or back: not in the file that the next process opens, and nowhere in the end.
+    /// A device's process is killed repeatedly, at any moment, while another device works on the same records.
+    /// Nothing is lost, doubled or restored: not in the file that the next process opens, and nowhere at the end.
     @Suite struct KilledDeviceTests {
         /// `STRATUS_LONG=1` kills more often.
         private static let killCount =
@@ -22,7 +22,7 @@
             #expect(violations.isEmpty, "seed \(seed)")
         }
 
-        /// A device that acknowledges what it has in memory alone, and one that sends again what it is not sure of.
+        /// A device that acknowledges changes before they are stored, and one that sends uncertain changes again.
         @Test(
             .timeLimit(.minutes(20)),
             arguments: [
@@ -38,7 +38,7 @@
         }
     }
 
-    /// Where a kill comes.
+    /// The moment of a kill.
     enum KillPlace: String, CaseIterable {
         case atStart = "at the start"
         case afterSave = "after a save"
@@ -46,7 +46,7 @@
         case anywhere = "anywhere"
     }
 
-    /// A service and two devices of a user, each a process of its own; one of them is killed.
+    /// A service and two devices of a user, each in a separate process; one of them is killed.
     final class KillWorld {
         private let folder: TemporaryFolder
         private let service: ServedInstance
@@ -54,11 +54,11 @@
         private let seed: UInt64
         private let fault: String
         private var numbers: UInt64
-        /// What a start takes here.
+        /// How long a start takes on this machine.
         private var startMilliseconds: UInt64 = 100
         private var kills: [KillPlace: Int] = [:]
 
-        /// - Parameter fault: What is wrong with the phone.
+        /// - Parameter fault: A fault of the phone's program.
         init(seed: UInt64, fault: String = "") throws {
             folder = try TemporaryFolder()
             // The devices are quicker than people.
@@ -102,7 +102,7 @@
 
         /// One life of the phone, at whose end it is killed, while the tablet works too.
         ///
-        /// - Parameter place: Nil leaves it to chance.
+        /// - Parameter place: nil for a random one.
         func kill(_ number: Int, at place: KillPlace?) async throws {
             let place = place ?? KillPlace.allCases[Int(random(4))]
             let isRunning = place != .inSync && random(2) == 0
@@ -126,18 +126,18 @@
             }
             #expect(phone.kill() == SIGKILL, "It ended before it was killed.")
             try tablet.wait(for: "done")
-            // Before the phone hears of what it was sending.
+            // Before the phone gets the answers to what it was sending.
             if random(4) > 0 { try tablet.tap("steps \(random(12))", "done") }
         }
 
-        /// Any moment within so many milliseconds will do: nothing is waited for.
+        /// Waits for a random time up to this many milliseconds; any moment will do.
         private func pause(_ milliseconds: UInt64) async throws {
             try await Task.sleep(for: .microseconds(random(milliseconds * 1_000)))
         }
 
-        /// Syncs everything, and looks at what everybody has.
+        /// Syncs everything, and compares what all devices have.
         ///
-        /// - Returns: What is wrong, and how much there was.
+        /// - Returns: The violations, and a summary of the counts.
         func end() throws -> (violations: [String], counts: String) {
             let phone = try device("phone", 1_000_000)
             try phone.wait(for: "open")
@@ -154,7 +154,7 @@
             let stored = try rowsOfService()
             violations += ledger.violations(atEnd: stored)
             for (name, device) in [("phone", phone), ("tablet", tablet), ("fresh", fresh)] {
-                // Nobody waits with anything.
+                // No device has pending changes.
                 #expect(try device.tap("sync", "synced") == "0", "\(name), seed \(seed)")
                 let rows = try rows(of: device).sorted { $0.record < $1.record }
                 #expect(rows == stored, "\(name), seed \(seed)")
@@ -180,7 +180,7 @@
                 .map { KillLedger.row($0.split(separator: " ").dropFirst().map { String($0) }) }
         }
 
-        /// What the service answers who asks it for the first time.
+        /// The records that the service returns to a new device.
         private func rowsOfService() throws -> [KillLedger.Row] {
             let session = try Session(service, user: "alice", device: "reader")
             var rows: [KillLedger.Row] = []

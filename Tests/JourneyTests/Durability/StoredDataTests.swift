@@ -7,7 +7,7 @@ import Testing
 /// `stratus` and `shopping` on the files that an earlier build left (Tests/Fixtures/Formats).
 @Suite struct StoredDataTests {
     private static let container = "iCloud.org.example.Formats"
-    /// Old tombstones stay, however long ago the files were made.
+    /// Serves the fixture so that old tombstones stay, however long ago the files were made.
     private func serve(_ fixture: StoredFormatFixture) throws -> ServedInstance {
         try ServedInstance(
             dataFolder: fixture.dataFolder,
@@ -19,7 +19,7 @@ import Testing
         return (fixture, try serve(fixture))
     }
 
-    /// Asks as a user of the stored folder.
+    /// A user of the stored folder.
     private struct Person {
         let instance: ServedInstance
         let token: String
@@ -72,7 +72,7 @@ import Testing
         )
         #expect(looked.body.contains("Konkordia") && looked.body.contains("2851"))
         #expect(looked.body.contains("-3000000000000"))
-        // From the stored change token on: what came after it, and the tombstone.
+        // The changes after the stored change token, and the tombstone.
         let changes = try alice.post(
             "records/changes",
             #"{"zoneID":{"zoneName":"Trips"},"syncToken":"\#(try fixture.fact("tripsToken"))"}"#)
@@ -82,7 +82,7 @@ import Testing
         let zones = try alice.post(
             "changes/database", #"{"syncToken":"\#(try fixture.fact("emptyDatabaseToken"))"}"#)
         #expect(zones.body.contains("Purged") && zones.body.contains("Gone"), "\(zones.body)")
-        // By the stored index.
+        // With the stored index.
         let query = #"""
             {"zoneID":{"zoneName":"Trips"},"query":{"recordType":"Hut","filterBy":[{"fieldName":"altitude",
             "comparator":"GREATER_THAN","fieldValue":{"value":2900}}]}}
@@ -92,7 +92,7 @@ import Testing
         for name in ["all", "trips", "high"] {
             #expect(subscriptions.body.contains(#""\#(name)""#), "\(subscriptions.body)")
         }
-        // The reference deletes the holder with its target.
+        // The reference deletes its record with the target.
         let deleted = try alice.post(
             "records/modify",
             #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"forceDelete","#
@@ -136,7 +136,7 @@ import Testing
             "records/changes", #"{"zoneID":\#(zone)}"#, database: "shared")
         #expect(try bob.names(shared).contains("bob's bed"))
         #expect(try !bob.names(shared).contains("moved bed"))
-        // A new person joins by the stored link of the open share; the other share waits for its owner.
+        // A new person joins by the stored link of the public share; the other share needs its owner's approval.
         let eve = try Person(instance, "eve")
         func accept(_ fact: String) throws -> Answer {
             try eve.post(
@@ -145,7 +145,7 @@ import Testing
         let accepted = try accept("openShortGUID")
         #expect(accepted.body.contains(#""participantStatus":"ACCEPTED""#), "\(accepted.body)")
         #expect(try accept("shortGUID").body.contains("serverErrorCode"))
-        // Dora's invitation by address is open, and Carol's request waits.
+        // Dora's invitation by address is open, and Carol's access request waits.
         let dora = try Person(instance, "dora@example.org")
         let joined = try dora.post(
             "records/accept", #"{"shortGUIDs":[{"value":"\#(try fixture.fact("shortGUID"))"}]}"#)
@@ -153,11 +153,11 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// What waited to be told is told, and leaves the outbox.
+    /// Stored events are sent as notifications, and leave the outbox.
     @Test(.timeLimit(.minutes(20)), arguments: StoredFormatFixture.services)
     func outboxIsEmptied(_ name: String) async throws {
         let fixture = try StoredFormatFixture(name)
-        // The first of her files is that of the container Formats in development.
+        // Her first file is that of the container Formats in development.
         let ending = "/" + (try fixture.fact("alice")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
         let queue = try DatabaseQueue(path: file)
@@ -171,8 +171,8 @@ import Testing
         try queue.close()
     }
 
-    /// A share, a cascade and a zone's removal go on where a killed service left them, and so does a move
-    /// out of a share in files that know it.
+    /// A share, a cascade and a zone's removal continue after a killed service, and so does a move
+    /// out of a share in files whose format has it.
     @Test(
         .timeLimit(.minutes(20)),
         arguments: [
@@ -199,15 +199,15 @@ import Testing
                     UNION ALL SELECT count(*) FROM reference_
                     """)
         }
-        // The root, its children and the share, and a root with its share alone; nobody refers to what was
-        // deleted.
+        // The root, its children and the share, and a root with its share alone; no reference to a deleted
+        // record is left.
         #expect(counts == [shared, 0])
         #expect(instance.terminate() == 0)
         try queue.close()
         #expect(try CommandRun(["doctor", "--data", fixture.dataFolder]).status == 0)
     }
 
-    /// The shopping app goes on where the earlier one stopped: its queue reaches the stored service.
+    /// The shopping app continues after the earlier one: its queue is sent to the stored service.
     @Test(arguments: StoredFormatFixture.services)
     func shoppingAppSendsWhatWaited(_ name: String) throws {
         let (fixture, instance) = try served(name)
@@ -243,7 +243,7 @@ import Testing
         let printed = String(decoding: data, as: UTF8.self)
         #expect(process.end() == 0)
         #expect(printed.contains("Camping (1 to buy)"), "\(printed)")
-        // What was bought long ago shows in the activity alone.
+        // Items bought long ago are shown only in the activity.
         for name in ["Milk ticked", "[ ] Rye bread", "Eggs ticked", "[ ] Coffee"] {
             #expect(printed.contains(name), "\(printed)")
         }
@@ -252,7 +252,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    /// A folder of a newer format is refused in one sentence.
+    /// A folder of a newer format is refused with one sentence.
     @Test(arguments: StoredFormatFixture.services)
     func newerFolderIsRefused(_ name: String) throws {
         let fixture = try StoredFormatFixture(name)

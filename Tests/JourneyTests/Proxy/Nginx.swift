@@ -4,7 +4,7 @@
     import TestProcesses
     import Testing
 
-    /// A real nginx with the configuration of Operations.md, on a port and with files of its own.
+    /// A real nginx with the configuration of Operations.md, on a separate port and with its own files.
     final class Nginx: Sendable {
         let folder: TemporaryFolder
         let port: Int
@@ -13,7 +13,7 @@
         private var key: String { folder.path + "/key.pem" }
         private var main: String { folder.path + "/nginx.conf" }
 
-        /// Debian's is where only root looks for programs.
+        /// Debian installs nginx where only root's path finds it.
         static let path = ((ProcessInfo.processInfo.environment["PATH"] ?? "") + ":/usr/sbin")
             .split(separator: ":").map { $0 + "/nginx" }
             .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -44,7 +44,7 @@
             #expect(status == 0)
         }
 
-        /// Starts nginx, which listens when this returns: it goes to the background then.
+        /// Starts nginx, which goes to the background once it listens.
         func start(before servicePort: Int) throws {
             var site = try Self.documented()
             let files = "/etc/letsencrypt/live/cloud.example.org/"
@@ -71,14 +71,14 @@
 
             """.write(toFile: main, atomically: true, encoding: .utf8)
             let status = try run([])
-            // Where there is none, nginx has not come so far.
+            // Without a log, nginx failed before it opened one.
             let log =
                 (try? String(contentsOfFile: folder.path + "/error.log", encoding: .utf8)) ?? ""
             try #require(status == 0, "\(log)")
         }
 
         func stop() {
-            // One that never started has nothing to stop.
+            // An nginx that never started need not be stopped.
             _ = try? run(["-s", "stop"])
         }
 
@@ -95,7 +95,7 @@
             try curl(["-H", "Content-Type: text/plain", "-d", body, url + path] + more)
         }
 
-        /// Asks as curl does, which speaks HTTP/2 here.
+        /// Sends a request with curl, which uses HTTP/2 here.
         func curl(_ arguments: [String]) throws -> Answer {
             let output = Pipe()
             let process = try ChildProcess(
@@ -110,8 +110,8 @@
                 status: Int(text[end...].dropFirst()) ?? 0, body: String(text[..<end]))
         }
 
-        /// A port that nobody has now.
-        /// Below those that the kernel gives to others, and another one for each nginx of the tests.
+        /// Ports that no process uses: below those that the kernel assigns, and a different one for each nginx of the
+        /// tests.
         private static let lastPort = Mutex(
             20_000 + Int(ProcessInfo.processInfo.processIdentifier) % 8_000)
 

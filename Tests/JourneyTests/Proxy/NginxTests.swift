@@ -30,7 +30,7 @@
 
         private let database = "/database/1/\(Session.container)/development/"
 
-        /// Fifty megabytes pass both ways, in a form as others send it; more is nginx's to refuse.
+        /// Fifty megabytes pass in both directions, as a form like other clients send; nginx refuses more.
         @Test func largestAssetPassesBothWays() throws {
             let (nginx, instance) = try start()
             defer { nginx.stop() }
@@ -64,7 +64,7 @@
             #expect(instance.terminate() == 0)
         }
 
-        /// A poll that waits hears of a change, and one that hears nothing ends by the service's clock.
+        /// A waiting poll gets a change's notification, and one without a notification ends after the service's time.
         @Test func longPollsPass() throws {
             let (nginx, instance) = try start(["longPollSeconds=3"])
             defer { nginx.stop() }
@@ -102,7 +102,7 @@
             #expect(instance.terminate() == 0)
         }
 
-        /// nginx waits longer than the service by its defaults does.
+        /// nginx waits longer than the service's default limits.
         @Test func documentedTimesFitTheServicesOwn() throws {
             let configuration = try Nginx.documented()
             let line = try #require(
@@ -116,7 +116,7 @@
             #expect(longest >= 50 && seconds > longest + 10, "\(line), \(poll)")
         }
 
-        /// Rates are those of who asks nginx, whatever he says of himself.
+        /// Rates apply to the address that connects to nginx, whatever the client claims.
         @Test func clientsCountByTheirOwnAddresses() throws {
             let (nginx, instance) = try start([
                 "requestsPerSecondPerAddress=1", "requestsInBurstPerAddress=10",

@@ -6,7 +6,7 @@ import StratusTesting
 import TestServing
 import Testing
 
-/// The rules of the service, held in process on both stores and across real sockets.
+/// Runs the rules of the service in process on both stores, and over real sockets.
 @Suite struct ServiceConformanceTests {
     @Test(arguments: ServiceConformance.cases)
     func serviceInMemoryConforms(_ rule: ServiceConformance.Case) async throws {
@@ -18,7 +18,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-conformance-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: folder)
         }
         let storage = try SQLiteStorageEngine(folder: folder)

@@ -27,8 +27,8 @@ import Testing
         return Set(all.filter { $0.phase == .readable }.map(\.definition.field).filter { $0 != "" })
     }
 
-    /// What one of them asked for gives way to the other's between its look and its note of what is
-    /// there. A note that is not true any more would keep it from being made for as long as the service runs.
+    /// One query asks for an index, which is dropped in favour of another query's between the check for it and the
+    /// note that it exists. An outdated note would keep it from being created for as long as the service runs.
     @Test(arguments: [1, 2]) func indexThatGaveWayMeanwhileIsMadeAgain(_ access: Int) async throws {
         var limits = Limits()
         limits.indexesPerDatabase = 1
@@ -39,7 +39,7 @@ import Testing
             [Field(name: "beds", value: .int64(Int64(number)))]
         }
         if access == 1 {
-            // The first look of the new service finds it.
+            // The first check of the new service finds it.
             try await before.prepare(
                 ["Hut"], asking: Self.index(of: "beds"), of: Self.schema, in: inner)
         }
@@ -74,7 +74,7 @@ final class InterruptedStore: RecordStore {
     var address: DatabaseAddress { inner.address }
     var wasInterrupted: Bool { state.withLock { $0.body == nil } }
 
-    /// Runs `body` once, after so many transactions from now.
+    /// Runs `body` once, after this many transactions from now.
     func interrupt<Outcome: Sendable>(
         after transactions: Int, _ body: @escaping @Sendable () async throws -> Outcome
     ) {

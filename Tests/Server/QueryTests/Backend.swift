@@ -4,7 +4,7 @@ import StratusStorage
 import StratusTesting
 import TestProcesses
 
-/// Where a test keeps its records.
+/// Where a test stores its records.
 enum Backend: CaseIterable, Sendable {
     case memory
     case sqlite

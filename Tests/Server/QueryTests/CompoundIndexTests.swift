@@ -13,7 +13,7 @@ import Testing
     private static let recordCount = 20_000
     private static let pageLength = 10
 
-    /// A field with so many different values, which are spread over the heights without a rule.
+    /// How many different values the field `kind…` has; they are spread irregularly over the heights.
     private static let kinds = [1_000, 20, 2, 1]
 
     private static func schema(_ heightMarks: FieldIndexes) -> ContainerSchema {
@@ -60,7 +60,7 @@ import Testing
             limits: limits)
     }
 
-    /// The names of some pages, the records read for them, and the compound index of the last.
+    /// The names on some pages, the number of records read for them, and the compound index of the last page.
     private func read(
         _ search: RecordSearch, _ store: any RecordStore, pages: Int = 10
     ) async throws -> (names: [String], scanned: Int, pages: Int, compound: IndexRow.Definition?) {
@@ -85,7 +85,7 @@ import Testing
             .map(\.definition).filter { $0.kind == .compound }
     }
 
-    /// Counted: a page reads no more than twice what it has, whatever part of the records matches.
+    /// A page reads at most twice as many records as it returns, whatever fraction of the records matches.
     @Test func compoundIndexMakesPagesLevel() async throws {
         let store = try await emptyStore()
         let manager = IndexManager()
@@ -104,7 +104,7 @@ import Testing
                 await manager.waitUntilBuilt()
                 let after = try await read(search, store)
                 #expect(after.names == before.names)
-                // So many records are read before an index is worth its writes.
+                // This many records are read before an index is worth its writes.
                 let few = kinds == 20 ? 0 : Limits().recordsReadPerCompoundIndex
                 #expect(
                     after.scanned <= max(2 * (Self.pageLength + 1), few) * after.pages,
@@ -117,7 +117,7 @@ import Testing
                 }
             }
         }
-        // What a page reads little without is not worth a write at every save.
+        // An index is not worth a write at every save if a page reads few records without it.
         let made = try await definitions(store).map(\.field)
         #expect(made.contains("kind20") && !made.contains("kind1") && !made.contains("kind2"))
         let several = try search(20, values: [3, 7, 11, 99])
@@ -127,8 +127,8 @@ import Testing
         #expect(try await read(several, store).names == merged.names)
     }
 
-    /// A compound index is read value by value: where a filter names most values, the records in order are the
-    /// cheaper way.
+    /// A compound index is read value by value; if a filter names most values, reading the records in order is
+    /// cheaper.
     @Test(arguments: [2, 16]) func mostOfTheValuesAreReadInOrder(_ values: Int) async throws {
         let store = try await emptyStore()
         let manager = IndexManager()
@@ -156,8 +156,8 @@ import Testing
         await manager.waitUntilBuilt()
     }
 
-    /// Where the schema does not allow one of its two fields, there is none: before a deployment, and after
-    /// one that takes a mark away.
+    /// There is no compound index if the schema does not allow one of its two fields: before a deployment, and
+    /// after one that removes a mark.
     @Test func compoundIndexNeedsTheMarksOfBothFields() async throws {
         let store = try await emptyStore()
         let manager = IndexManager()
@@ -173,8 +173,8 @@ import Testing
         #expect(try await definitions(store) == [])
     }
 
-    /// It costs at every save, so it goes when saves alone name its type; of too many, the one that was asked
-    /// for least recently goes.
+    /// Every save writes to a compound index, so it is dropped once only saves use its type. If there are too many,
+    /// the one that was requested least recently is dropped.
     @Test func compoundIndexIsGivenUpWhenItIsNotUsed() async throws {
         var limits = Limits()
         limits.compoundIndexesPerDatabase = 2
@@ -196,7 +196,7 @@ import Testing
         for _ in 0..<2 { try await manager.prepare(["Hut"], of: Self.marked, in: store) }
         await manager.waitUntilBuilt()
         #expect(try await definitions(store) == [compounds[1]])
-        // After a restart, the saves are counted anew.
+        // After a restart, counting the saves starts again.
         let later = IndexManager(limits: limits)
         for _ in 0..<6 { try await later.prepare(["Hut"], of: Self.marked, in: store) }
         #expect(try await definitions(store) == [compounds[1]])

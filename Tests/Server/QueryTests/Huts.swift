@@ -13,7 +13,7 @@ func emptyStore() async throws -> any RecordStore {
         for: DatabaseAddress(ContainerAddress(container: "c", environment: .production), .public))
 }
 
-/// Numbers without a rule, which are the same each time.
+/// Irregular numbers that are the same in each run.
 struct Scatter {
     private var state: UInt64 = 88
 
@@ -24,7 +24,7 @@ struct Scatter {
 }
 
 extension RecordStore {
-    /// Makes the indexes of huts that a schema asks for, to be read at once.
+    /// Creates the indexes of huts that a schema asks for; they are readable at once.
     func createIndexes(_ schema: ContainerSchema) async throws {
         try await writeRecords { writer in
             for definition in schema.indexes(of: "Hut").sorted(by: { $0.field < $1.field }) {

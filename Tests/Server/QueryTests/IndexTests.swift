@@ -25,7 +25,7 @@ import Testing
         SchemaFieldRow(recordType: "Hut", field: "name", type: .string, indexes: .searchable),
     ])
 
-    /// What queries of all kinds ask for.
+    /// The indexes that queries of all kinds ask for.
     private static let all = marked.indexes(of: "Hut")
 
     private func store(_ storage: any StorageEngine) async throws -> any RecordStore {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// In bounded steps, while others save; after an interruption a new service continues.
+    /// An index is built in bounded steps while others save; after an interruption a new service continues.
     @Test(arguments: Backend.allCases)
     func indexIsBuiltFromStoredRecords(_ backend: Backend) async throws {
         var limits = Limits()
@@ -113,7 +113,7 @@ import Testing
         try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         try await save(0..<50, in: store)
         try await manager.prepare(["Hut"], of: Self.plain, in: store)
-        // Marked again before all entries are deleted: a new index, beside the rest of the old one.
+        // Marked again before all entries are deleted: a new index next to the rest of the old one.
         try await manager.prepare(["Hut"], asking: Self.all, of: Self.marked, in: store)
         await manager.waitUntilBuilt()
         try await manager.prepare(["Hut"], of: Self.plain, in: store)
@@ -122,7 +122,7 @@ import Testing
             try await summary(store) == ["___parent value readable 0", "names name readable 50"])
     }
 
-    /// In a file from before there were indexes, none is readable until all records were read.
+    /// In a file from before there were indexes, no index is readable until all records were read.
     @Test func recordsOlderThanIndexesAreIndexed() async throws {
         let folder = try RunFolder.newFolder()
         let storage = try SQLiteStorageEngine(folder: folder)
@@ -154,7 +154,7 @@ import Testing
     }
 
     /// While an index is built, a filter is checked without it, and a sort that needs it gets pages without
-    /// records until it is there.
+    /// records until it is complete.
     @Test func queryGoesOnWhileItsIndexIsBuilt() async throws {
         var limits = Limits()
         limits.recordsScannedPerQuery = 20
@@ -198,8 +198,8 @@ import Testing
         }
     }
 
-    /// An index costs at every save, so it is made when a query asks for it; of too many, the one that was
-    /// asked for least recently gives way.
+    /// Every save writes to an index, so it is created when a query asks for it. If there are too many, the one
+    /// that was requested least recently is dropped.
     @Test func indexIsMadeWhenItIsAskedFor() async throws {
         var limits = Limits()
         limits.indexesPerDatabase = 1
@@ -219,7 +219,7 @@ import Testing
         try await manager.prepare(["Hut"], asking: names, of: Self.marked, in: store)
         await manager.waitUntilBuilt()
         #expect(try await summary(store) == ["name token readable 90", "names name readable 30"])
-        // Asked for again, it is made again; after a restart too.
+        // Asked for again, it is created again; after a restart too.
         let later = IndexManager(limits: limits)
         try await later.prepare(["Hut"], asking: beds, of: Self.marked, in: store)
         await later.waitUntilBuilt()

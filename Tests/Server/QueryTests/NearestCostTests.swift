@@ -7,7 +7,7 @@ import Testing
 @testable import StratusQuery
 @testable import StratusStorage
 
-/// What a page in the order of distance reads, which a query is charged for.
+/// How many records a page sorted by distance reads, which a query is charged for.
 @Suite struct NearestCostTests {
     private static let recordCount = 5_000
 
@@ -47,7 +47,7 @@ import Testing
             try search.page(of: reader, in: reader.ownDefaultZone(), after: nil)
         }
         #expect(page.found.count == 10)
-        // Not the whole zone, and not nothing.
+        // Neither the whole zone nor no records.
         #expect((20...1_000).contains(page.entriesRead), "\(page.entriesRead)")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusQuery
 @testable import StratusStorage
 
-/// What a page with a filter and a sort on another field reads.
+/// How many records a page with a filter and a sort on another field reads.
 @Suite struct PageCostTests {
     private static let recordCount = 20_000
     private static let pageLength = 10
@@ -21,7 +21,7 @@ import Testing
                 recordType: "Hut", field: "height", type: .int64, indexes: [.queryable, .sortable]),
         ]))
 
-    /// Huts whose kinds, 0 to 999, are spread over their heights without a rule.
+    /// Huts whose kinds, 0 to 999, are spread irregularly over their heights.
     private func store() async throws -> any RecordStore {
         let store = try await emptyStore()
         try await store.createIndexes(Self.schema)
@@ -34,8 +34,8 @@ import Testing
         return store
     }
 
-    /// No more than twice what the cheaper of two ways reads: all matches, or the records in order until
-    /// a page of them matches.
+    /// A page reads at most twice as many records as the cheaper of two ways: all matches, or the records in order
+    /// until a page of them matches.
     @Test func pageReadsTheCheaperWay() async throws {
         let store = try await store()
         for (kinds, isAscending) in [(1, true), (50, false), (500, true), (1_000, false)] {
@@ -57,7 +57,7 @@ import Testing
                 (position, pages) = (page.next, pages + 1)
                 (found, scanned) = (found + page.found.count, scanned + page.scanned)
             } while position != nil && pages < 20
-            // On average over the pages, as the matches are not spread evenly.
+            // On average over the pages, since the matches are not spread evenly.
             let cheaper = min(matches, Double(Self.pageLength + 1) / selectivity)
             #expect(
                 Double(scanned) <= 2 * cheaper * Double(pages),

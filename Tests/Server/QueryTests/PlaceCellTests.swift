@@ -15,7 +15,7 @@ import Testing
                 .randomElement(using: &numbers) ?? 0)
     }
 
-    /// Every place between two distances lies in the ranges for them, whatever is asked.
+    /// Every place between two distances lies in the key ranges for them, for any query.
     @Test func keyRangesCoverTheDistanceRange() {
         var numbers = SeededNumbers(seed: 9)
         for _ in 0..<300 {

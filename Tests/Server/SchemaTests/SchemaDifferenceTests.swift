@@ -3,7 +3,7 @@ import StratusTesting
 import TestSeeds
 import Testing
 
-/// What changes between two schemas, and which invariants the changes break.
+/// The changes between two schemas, and the invariants that they break.
 @Suite struct SchemaDifferenceTests {
     static func schema(_ items: String, more: String = "") throws -> ContainerSchema {
         try ContainerSchema(text: "DEFINE SCHEMA RECORD TYPE Hut (\(items)); \(more)")
@@ -11,7 +11,7 @@ import Testing
 
     static let before = "beds INT64 QUERYABLE, name STRING, secret ENCRYPTED STRING"
 
-    /// What breaks each invariant, and changes that break none.
+    /// Changes that break each invariant, and changes that break none.
     @Test(arguments: [
         (before + ", more STRING", trail + "RECORD TYPE New ();", [] as [SchemaInvariant]),
         ("beds INT64, name STRING SORTABLE, secret ENCRYPTED STRING", trail, []),

@@ -4,9 +4,9 @@ import StratusTesting
 import TestSeeds
 import Testing
 
-/// The schema language both ways.
+/// Reading and writing the schema language.
 @Suite struct SchemaTextTests {
-    /// Apple's own words of the language, all of them, and its freedoms of spelling.
+    /// All keywords of Apple's schema language, and the spelling variants that it allows.
     static let everything = """
         // Roles may be made anywhere.
         DEFINE SCHEMA
@@ -116,7 +116,7 @@ import Testing
                 """)
     }
 
-    /// What is wrong is said in one sentence, with its place.
+    /// An error is reported in one sentence, with its line and column.
     @Test(arguments: [
         ("", 1, 1, "Expected DEFINE, found the end of the text."),
         ("DEFINE\n  TABLE", 2, 3, "Expected SCHEMA, found 'TABLE'."),

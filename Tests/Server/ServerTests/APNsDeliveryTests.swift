@@ -92,7 +92,7 @@ import Testing
         let clock = Clock()
         try await withDelivery(clock: clock, topic: "org.example.app") { delivery, standIn in
             var tokens: [String?] = []
-            // On a busy machine the client may begin another one while it still waits for the first.
+            // On a busy machine the client may open another one while it still waits for the first.
             var connections: Set<ObjectIdentifier?> = []
             for minutes in [0, 39, 2, 1] as [Int64] {
                 clock.milliseconds.withLock { $0 += minutes * 60_000 }
@@ -147,7 +147,7 @@ import Testing
         let delivery = try APNsDelivery(
             APNsSettings(
                 privateKey: Self.key.pemRepresentation, keyIdentifier: "k", teamIdentifier: "t",
-                // The port of nobody.
+                // No process listens on this port.
                 url: "https://127.0.0.1:1"), attemptSeconds: 0.2)
         guard case .tryLater(seconds: nil, let reason?) = await delivery.send(Self.push()) else {
             Issue.record("An unreachable push service is a reason to try later.")
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// From a save to the push service; a token that it does not know is forgotten.
+    /// A save reaches the push service; a push token that the push service does not know is forgotten.
     @Test func saveSendsPushAndForgetsUnregisteredToken() async throws {
         let gone = APNsStandIn.Answer(status: 410, body: #"{"reason":"Unregistered"}"#)
         try await withDelivery([gone]) { delivery, standIn in

@@ -1,5 +1,5 @@
 extension APNsStandIn {
-    /// For `localhost`, from 2020 to 2120; made for this test alone.
+    /// For `localhost`, valid from 2020 to 2120; created for this test alone.
     static let certificatePEM = """
         -----BEGIN CERTIFICATE-----
         MIIBQjCB6KADAgECAgEHMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCWxvY2FsaG9z

@@ -6,12 +6,12 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A push service of a test's own: HTTP/2 over TLS, as Apple's is reached.
+/// A push service for tests: HTTP/2 over TLS, like Apple's.
 final class APNsStandIn: Sendable {
     struct Received: Sendable {
         var headers: HPACKHeaders
         var body: [UInt8]
-        /// The connection that it came by.
+        /// The connection on which it arrived.
         var connection: ObjectIdentifier?
     }
 

@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    /// Each archive reads all that the account has and looks through public databases: one at a time.
+    /// Each archive reads all of the account's data and searches the public databases, so one is made at a time.
     @Test func archiveIsMadeOnceAtATime() async throws {
         try await withOpenAccount { browser, service in
             let form = SignInForm(
@@ -221,13 +221,13 @@ import Testing
             }
             try await browser.act("export")
             #expect(browser.status == 200 && browser.text.hasPrefix("account.json"))
-            // The answer is there as a whole, and the turn is over.
+            // The answer was sent completely, so the next archive may begin.
             try await browser.act("export")
             #expect(browser.status == 200)
         }
     }
 
-    /// A page elsewhere, another browser, and a proof that somebody saw.
+    /// A form from another site or another browser, or with a stolen proof, does nothing.
     @Test func formsFromElsewhereDoNothing() async throws {
         try await withServer { client, service in
             let (browser, thief) = (Browser(client), Browser(client))
@@ -235,7 +235,7 @@ import Testing
             let own = browser.fields
             try await thief.get("/auth/account")
             let deletion = ["action": "delete-now", "password": "correct horse", "sure": "1"]
-            // With the victim's proof, and forms and cookies of the thief's own.
+            // With the victim's proof, and the attacker's own forms and cookies.
             thief.fields["proof"] = own["proof"]
             try await thief.post("/auth/account", deletion)
             #expect(thief.status == 400)

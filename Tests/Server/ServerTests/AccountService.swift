@@ -2,7 +2,7 @@ import StratusService
 import StratusStorage
 
 extension CloudService {
-    /// A service without `--dev` whose clock stands still and whose passwords cost nothing.
+    /// A service without `--dev` whose clock stands still, and which hashes passwords at no cost.
     static func withAccounts() -> CloudService {
         var settings = ServiceSettings(
             isForDevelopment: false,

@@ -63,7 +63,7 @@ struct AssetServer: Sendable {
         try await savedPath(of: upload(body, headers).asset())
     }
 
-    /// The same, of an asset that was uploaded.
+    /// The same for an asset that was uploaded.
     func savedPath(of asset: AssetReceipt, recordName: String = "a") async throws -> String {
         let served = try await service.respond(
             to: RecordsModify.self,
@@ -110,12 +110,12 @@ struct AssetServer: Sendable {
     }
 
     private static func exchange(_ connection: RawConnection, _ request: [UInt8]) -> [UInt8] {
-        // The server may have heard enough, and reads no more.
+        // The server may have read enough, and closed its side.
         try? connection.send(request)
         var answer: [UInt8] = []
         while case let more = connection.receive(), !more.isEmpty {
             answer += more
-            // A refused upload leaves the closing to its client, which may still send.
+            // After a refused upload the client closes the connection, since it may still be sending.
             if let sofar = Self.answer(in: answer), sofar.status >= 400,
                 sofar.body.count == sofar.headers["content-length"].flatMap({ Int($0) })
             {

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AssetTransferTests {
     private static let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    // MARK: Up
+    // MARK: Uploads
 
     @Test func rawBodyAndFormUploadTheSameAsset() async throws {
         try await AssetServer.run { server in
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// Clients call the part what they like.
+    /// The part of the form may have any name.
     @Test(arguments: ["files", "upload", "data"])
     func firstFileOfAFormIsTheAsset(_ name: String) async throws {
         try await AssetServer.run { server in
@@ -71,7 +71,7 @@ import Testing
 
     @Test func tooLargeContentLengthIsRefusedBeforeBody() async throws {
         try await AssetServer.run { server in
-            // No byte of the body is ever sent.
+            // The body is announced and never sent.
             let answer = try await server.exchange(
                 "POST /assets/put/\(server.uploadToken()) HTTP/1.1\r\nHost: localhost\r\n"
                     + "Content-Length: 50000001\r\n\r\n")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// No byte of the body is ever sent: whoever asked for one would wait for half a second.
+    /// The body is announced and never sent: a server that read it first would time out after half a second.
     @Test(arguments: ["POST", "PATCH"])
     func contentLengthBeyondTheQuotaIsRefusedBeforeBody(_ method: String) async throws {
         var limits = Limits()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    // MARK: Down
+    // MARK: Downloads
 
     @Test func assetIsDownloadedWholeOrByRange() async throws {
         try await AssetServer.run { server in
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// A page of another origin may fetch what it was given the address of, and sees the ranges.
+    /// A page of another origin may fetch an asset whose address it was given, and may read the range headers.
     @Test func assetDownloadAllowsOtherOrigins() async throws {
         try await AssetServer.run { server in
             let path = try await server.savedPath([1, 2])
@@ -215,7 +215,7 @@ import Testing
         #expect(ByteRange("bytes=-5", sizeBytes: 0) == .unsatisfiable)
     }
 
-    /// However the network cuts a form, the file in it is the same.
+    /// The file in a form is the same wherever the network splits the form.
     @Test(arguments: 1...40)
     func multipartFormParsesInPiecesOfAnySize(pieceBytes: Int) throws {
         let file = Array("\r\n--fron\r\n-\r\n--frontie".utf8)

@@ -1,8 +1,8 @@
 import Foundation
 import TestProcesses
 
-/// A bare TCP connection, for requests that no well-behaved client sends. Each call has a thread of its
-/// own, so that nobody's pool is held up.
+/// A bare TCP connection, for requests that no well-behaved client sends. Each call has its own thread, so that
+/// it blocks no thread pool.
 final class BareConnection: Sendable {
     private let connection: RawConnection
 
@@ -28,7 +28,7 @@ final class BareConnection: Sendable {
         }
     }
 
-    /// Whether the server has closed the connection, waiting for it to say anything.
+    /// Whether the server has closed the connection; waits until it closes it or sends something.
     func isClosed() async throws -> Bool {
         try await onThread { $0.receive(upTo: 1).isEmpty }
     }
@@ -45,7 +45,7 @@ final class BareConnection: Sendable {
     }
 }
 
-/// A request's text.
+/// A request as text.
 func post(
     _ path: String, _ body: String, headers: String = "", announcing length: Int? = nil
 ) -> String {

@@ -8,11 +8,11 @@ import StratusService
 import StratusStorage
 import Testing
 
-/// Where the sign-in page sends a browser with a token: to the address of the API token, and nowhere else.
+/// The sign-in page sends a browser with its token only to the callback address of the API token.
 @Suite struct CallbackTests {
     private static let container = "iCloud.org.example.Trails"
 
-    /// Addresses that look like the listener's, and are others.
+    /// Addresses that look like the listener's but are different.
     private static let forged = [
         "http://127.0.0.1:8080", "http://127.0.0.1/", "http://127.0.0.1:/", "http://127.0.0.1:0/",
         "http://127.0.0.1:65536/", "http://127.0.0.1:080/", "http://127.0.0.1:+80/",
@@ -75,7 +75,7 @@ import Testing
             let good = "http://127.0.0.1:8080/"
             let form = try await page(good)
             #expect(form.status == .ok)
-            // An app on a device stays signed in, unless the person says otherwise.
+            // An app on a device stays signed in, unless the user chooses otherwise.
             #expect(form.text.contains("name=\"stay\" value=\"1\" checked"))
             #expect(
                 form.headers[.contentSecurityPolicy]?
@@ -89,7 +89,7 @@ import Testing
                 let refused = try await page(good, state: state)
                 #expect(refused.status == .forbidden && !refused.text.contains("\"><script>"))
             }
-            // What the page checked the form may have changed since.
+            // The form may have been changed after the page checked it.
             let cookie = try #require(form.headers[.setCookie]?.split(separator: ";").first)
             var fields = ["email": "ida@example.org", "password": "correct horse"]
             for match in form.text.matches(of: /<input type="hidden" name="(\w+)" value="([^"]*)">/)
@@ -131,7 +131,7 @@ import Testing
             let done = try await exchange("correct horse", token)
             #expect(done.status == .ok)
             #expect(try done.member("ckWebAuthToken") != nil)
-            // A page elsewhere is not told.
+            // A page of another origin gets no token.
             #expect(done.headers[.accessControlAllowOrigin] == nil)
             let wrong = try await exchange("wrong horse", token)
             #expect(wrong.status == .unauthorized)

@@ -1,7 +1,7 @@
 import Foundation
 import StratusServer
 
-/// A certificate for localhost, signed by itself, and a key, in files.
+/// A self-signed certificate for localhost and its key, in files.
 struct CertificateFiles {
     let folder: URL
     var certificate: String { folder.appendingPathComponent("certificate.pem").path }
@@ -20,7 +20,7 @@ struct CertificateFiles {
     }
 
     func remove() {
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         try? FileManager.default.removeItem(at: folder)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StratusServer
 
-/// What a connection's bytes count, from their arrival until they are answered and sent.
+/// How many bytes are counted for a connection, from the arrival of a request until its answer is sent.
 @Suite struct ConnectionLedgerTests {
     private let budget = MemoryBudget(limitBytes: 1_000_000)
 
@@ -16,7 +16,7 @@ import Testing
         ledger.arrived(100)
         ledger.arrived(50)
         ledger.requestEnded()
-        // The next one on the same connection is there already.
+        // The next request on the same connection has already arrived.
         ledger.arrived(30)
         #expect(budget.heldBytes == 180 && ledger.arrivedBytes == 180)
         ledger.wrote(1_000)
@@ -28,7 +28,7 @@ import Testing
         #expect(budget.heldBytes == 30)
     }
 
-    /// A connection with a request in work takes more memory than its bytes, and one without some.
+    /// A connection with a request in progress uses more memory than its bytes, and an idle one uses some.
     @Test func tasksOfRequestsAreCountedBesideTheirBytes() {
         let first = ledger()
         let idle = budget.besideBytes
@@ -36,13 +36,13 @@ import Testing
         first.arrived(100)
         let asking = budget.besideBytes
         #expect(asking > idle)
-        // Another request behind it is not worked on yet.
+        // The request queued behind it is not in progress yet.
         first.requestEnded()
         first.arrived(100)
         #expect(budget.besideBytes == asking)
         first.answered()
         #expect(budget.besideBytes == asking)
-        // Refused before it was whole.
+        // Refused before it arrived completely.
         first.answered()
         #expect(budget.besideBytes == asking)
         first.requestEnded()
@@ -58,7 +58,7 @@ import Testing
         #expect(budget.besideBytes == 0)
     }
 
-    /// What comes of a request after its refusal is thrown away, and not counted.
+    /// The rest of a refused request is discarded, and not counted.
     @Test func restOfRefusedRequestIsNotHeld() {
         let ledger = ledger()
         ledger.arrived(100)
@@ -86,7 +86,7 @@ import Testing
         #expect(budget.heldBytes == 0)
     }
 
-    /// Also while a task that one of its requests began still knows it.
+    /// Even while a task that one of its requests started still refers to it.
     @Test func endedConnectionHoldsNothing() {
         let ledger = ledger()
         ledger.arrived(1_000)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusServer
 
-/// When a client is too slow; and whose word is believed about where it is.
+/// When a client is too slow, and which sources of a client's address are trusted.
 @Suite struct ConnectionPaceTests {
     private let limits = Limits.with {
         $0.requestHeadSeconds = 15
@@ -28,7 +28,7 @@ import Testing
         #expect(pace.delay(unsentBytes: 0, at: 15.5) == nil)
     }
 
-    /// Nothing is looked at before something can be late.
+    /// No check is scheduled before a deadline can have passed.
     @Test func lookComesWhenTimeIsOver() throws {
         var pace = ConnectionPace(limits)
         #expect(pace.secondsUntilLook(at: 0) == nil)
@@ -50,7 +50,7 @@ import Testing
         #expect(try #require(pace.secondsUntilLook(at: 22)) < 1.1)
     }
 
-    /// A slow but steady body takes as long as it takes; one that trickles does not.
+    /// A slow but steady body may take as long as it needs; one below the minimum rate may not.
     @Test(arguments: [(2_000, nil), (1_000, nil), (10, ConnectionPace.Delay.body)])
     func bodyMovesAtTheSlowestRateAtLeast(bytes: Int, delay: ConnectionPace.Delay?) {
         var pace = ConnectionPace(limits)
@@ -65,7 +65,7 @@ import Testing
         #expect(found == delay)
     }
 
-    /// The client is not to blame for what the service does not read.
+    /// Time in which the service does not read does not count against the client.
     @Test func pauseOfTheServiceDoesNotCount() {
         var pace = ConnectionPace(limits)
         pace.arrived(100, at: 0)
@@ -85,13 +85,13 @@ import Testing
         #expect(pace.isWatching)
         #expect(pace.delay(unsentBytes: 1_000_000, at: 29) == nil)
         #expect(pace.delay(unsentBytes: 1_000_000, at: 31) == .answer)
-        // What was read has earned its time.
+        // The bytes that the client has read extend its time.
         #expect(pace.delay(unsentBytes: 900_000, at: 31) == nil)
         #expect(pace.delay(unsentBytes: 0, at: 100) == nil)
         #expect(!pace.isWatching)
     }
 
-    /// Time without anything to send, as in a long poll, is not the client's.
+    /// Time in which there is nothing to send, as in a long poll, does not count against the client.
     @Test func quietAnswerIsNotLate() {
         var pace = ConnectionPace(limits)
         pace.arrived(100, at: 0)
@@ -124,7 +124,7 @@ import Testing
         #expect(TrustedProxies.none.client(peer: nil, forwardedFor: []) == NetworkAddress.unknown)
     }
 
-    /// Whoever has one address of IPv6 has all that begin with the same 64 bits, and one rate.
+    /// All IPv6 addresses with the same first 64 bits belong to one client, and share one rate.
     @Test(arguments: [
         ("2001:db8:1:2::", "2001:db8:1:3::1", false), ("::ffff:192.0.2.", "192.0.2.9", true),
     ]) func addressesOfOneNetworkShareARate(_ network: String, _ other: String, isIPv4: Bool) throws
@@ -137,14 +137,14 @@ import Testing
         func isServed(_ address: String) throws -> Bool {
             let address = try SocketAddress(ipAddress: address, port: 1)
             let name = TrustedProxies.none.client(peer: address, forwardedFor: [])
-            // What is refused throws nothing else.
+            // A refusal is the only error that it throws.
             return (try? service.checkRate(of: Credentials(apiToken: nil, networkAddress: name)))
                 != nil
         }
         let served = try (1...8).map { try isServed("\(network)\($0)") }
         #expect(served.count { $0 } == (isIPv4 ? 8 : 3))
         #expect(try isServed(other))
-        // In the form of IPv6 an address of IPv4 is the same one.
+        // An IPv4 address written as IPv6 is the same address.
         if isIPv4 {
             let again = try (1...8).map { _ in try isServed("192.0.2.1") }
             #expect(again.count { $0 } == 2)
@@ -170,7 +170,7 @@ import Testing
         for bad in [
             "evil.example.org", "localhost.evil.org", "127.0.0.1.evil.org", "192.0.2.2", "", ":80",
             "cloud.local.evil.org", "[::2]", "0.0.0.1", "128.0.0.1",
-            // Names that another one would follow in an address.
+            // A host name followed by characters that point an address at another host.
             "127.0.0.1:80@evil.org", "localhost:80@evil.org", "[::1]evil.org", "[::1]@evil.org",
             "[::1]:80@evil.org", "127.0.0.1:80/x", "127.0.0.1:80#x", "127.0.0.1:x",
             "localhost:123456", "a:b@evil.org:c.localhost", "<b>.localhost", "a\".localhost",

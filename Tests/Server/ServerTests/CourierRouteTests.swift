@@ -7,7 +7,7 @@ import TestProcesses
 import TestServing
 import Testing
 
-/// The long poll as browsers and other clients see it.
+/// The long poll as browsers and other clients use it.
 @Suite struct CourierRouteTests {
     private static let address = ContainerAddress(
         container: "iCloud.org.example.Trails", environment: .development)
@@ -36,8 +36,8 @@ import Testing
         ).answer
     }
 
-    /// One JSON object for each GET, without credentials; `{}` when there is nothing; the page's origin
-    /// may read it.
+    /// One JSON object for each GET, without credentials; `{}` if there is none. The page's origin may read
+    /// it.
     @Test func longPollReturnsOneNotificationOrEmptyObject() async throws {
         let created = try await ask(
             TokensCreate.self, .init(apnsEnvironment: "development"), scope: nil)
@@ -50,7 +50,7 @@ import Testing
                 .init(.create, SubscriptionDictionary(subscriptionID: "d", kind: .database)),
                 .init(.create, SubscriptionDictionary(subscriptionID: "e", kind: .database)),
             ]))
-        // A client without a time limit: beside a thousand other tests an answer may take a minute.
+        // A client without a time limit: next to a thousand other tests an answer may take a minute.
         try await withServer(service) { port in
             func poll(_ path: String) async throws -> (status: Int, head: String, body: String) {
                 try await BareConnection(port).onThread {

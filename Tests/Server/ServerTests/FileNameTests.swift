@@ -7,7 +7,7 @@ import Testing
 @Suite struct FileNameTests {
     private static let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// The name that a file had when it was uploaded; another one where the address says so.
+    /// A download has the file name of the upload, unless the address gives another one.
     @Test(
         arguments: [
             ("filename=\"Gipfel 3.png\"", "Gipfel 3.png"),
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Who sends the bytes alone may say their file's name in a header.
+    /// A client that sends the bytes without a form may give the file name in a header.
     @Test func fileNameOfARawUploadComesBack() async throws {
         try await AssetServer.run { server in
             let named = "Content-Disposition: attachment; filename=\"G.png\"\r\n"

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// What was held for a connection's streams is given back with each of them.
+    /// The memory held for a connection's streams is released with each of them.
     @Test func requestsOfOneConnectionAreServedTogether() async throws {
         try await withSession { session in
             try await withThrowingTaskGroup(of: UInt.self) { group in
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    /// Larger than a window, and as a form in pieces.
+    /// An asset larger than a flow-control window, uploaded as a form in pieces.
     @Test func assetGoesUpAndDown() async throws {
         try await withSession { session in
             let asked = try await session.ask(
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// A refusal ends its own stream, and says what it would say over HTTP/1.1.
+    /// A refusal ends its own stream, with the same answer as over HTTP/1.1.
     @Test func refusalLeavesTheConnection() async throws {
         try await withSession({ $0.requestBodyBytes = 10_000 }) { session in
             for _ in 0..<3 {
@@ -186,13 +186,13 @@ import Testing
         }
     }
 
-    /// `curl` is written by others.
+    /// `curl` is an independent implementation of HTTP/2.
     @Test func curlSpeaksHTTP2() async throws {
         try await withSession { session in
             let certificate = FileManager.default.temporaryDirectory
                 .appendingPathComponent("stratus-curl-\(UUID().uuidString).pem")
             try Data(APNsStandIn.certificatePEM.utf8).write(to: certificate)
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             defer { try? FileManager.default.removeItem(at: certificate) }
             let output = try await Self.run([
                 "curl", "--http2", "--silent", "--show-error", "--compressed", "--max-time", "120",

@@ -7,13 +7,13 @@ import Testing
 
 @testable import StratusServer
 
-/// What `/health` says over HTTP, to whoever watches the service.
+/// The answers of `/health` over HTTP, for monitoring.
 @Suite struct HealthTests {
     private static let lookup = """
         {"records":[{"recordName":"hut"}]}
         """
 
-    /// A storage whose folder cannot be written once it is told so.
+    /// A storage engine whose folder is not writable once a test says so.
     private struct FailingStorage: StorageEngine {
         private let storage = SQLiteStorageEngine.inMemory()
 

@@ -12,7 +12,7 @@ import StratusStorage
 import TestServing
 import Testing
 
-/// `POST /auth/oidc`, with keys that are fetched over HTTP from a provider that the test plays.
+/// `POST /auth/oidc`, with keys that are fetched over HTTP from an identity provider in the test.
 @Suite struct IdentityExchangeTests {
     private struct Claims: JWTPayload {
         var iss = "https://id.example.org"
@@ -24,7 +24,7 @@ import Testing
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    /// A server that answers one text, while `body` runs.
+    /// Runs a server that always answers with one text, while `body` runs.
     private func withProvider(
         _ text: String, status: HTTPResponse.Status = .ok,
         _ body: @escaping @Sendable (_ url: String) async throws -> Void

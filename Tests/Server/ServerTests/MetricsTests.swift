@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusServer
 
-/// What `/metrics` tells, and whom.
+/// What `/metrics` reports, and which clients may read it.
 @Suite struct MetricsTests {
     @Test func seriesAreWrittenAsPrometheusReadsThem() {
         let metrics = PrometheusMetrics()
@@ -49,9 +49,9 @@ import Testing
             #expect(text.contains(#"stratus_errors_total{code="AUTHENTICATION_FAILED"} 3"#))
             #expect(text.contains("stratus_memory_held_bytes "))
             #expect(text.contains("stratus_databases_damaged 0.0"))
-            // Neither the container nor what a client sent is told.
+            // Neither the container's name nor a client's input is reported.
             #expect(!text.contains("Secret") && !text.contains("wrong"))
-            // What came through a proxy came from elsewhere.
+            // A request through a proxy is not a local one.
             let far = try await connection.ask(get + "X-Forwarded-For: 10.0.0.1\r\n\r\n")
             #expect(far.hasPrefix("HTTP/1.1 403"))
         }

@@ -6,7 +6,7 @@ import StratusWire
 import TestServing
 import Testing
 
-/// What clients meet that nobody here wrote.
+/// What clients other than this project's see.
 @Suite struct OtherClientTests {
     private static let container = "/database/1/iCloud.org.example.Trails/development"
 
@@ -16,19 +16,19 @@ import Testing
             settings: ServiceSettings(isForDevelopment: true))
     }
 
-    /// Somebody with a client.
+    /// A client of another implementation.
     private struct Client {
         let port: Int
         var query = "?ckAPIToken=development"
 
-        /// The answer's lines and the JSON behind them.
+        /// The head of the answer and the JSON after it.
         func ask(
             _ method: String = "POST", _ path: String, _ body: String = "{}"
         ) async throws -> (head: String, json: [String: Any]) {
             let text = try await BareConnection(port).ask(
                 post(path + query, body).replacingOccurrences(of: "POST ", with: method + " "))
             let parts = try #require(text.range(of: "\r\n\r\n"))
-            // A page or nothing is no JSON.
+            // A page or an empty body is not JSON.
             let json = try? JSONSerialization.jsonObject(with: Data(text[parts.upperBound...].utf8))
             return (String(text[..<parts.lowerBound]), json as? [String: Any] ?? [:])
         }
@@ -41,7 +41,8 @@ import Testing
         }
     }
 
-    /// A client whose codes are a closed list decodes no other; ours says that it knows ours.
+    /// A client with a closed list of error codes cannot decode this project's own; its client says that it knows
+    /// them.
     @Test(arguments: [true, false])
     func expiredTokenIsBadRequestToOtherClients(_ knowsOurs: Bool) async throws {
         try await withServer(service()) { port in
@@ -58,7 +59,7 @@ import Testing
                 "POST", zones, #"{"operations":[{"operationType":"delete","zone":\#(zone)}]}"#)
             _ = try await client.ask("POST", zones, make)
             let code = knowsOurs ? "CHANGE_TOKEN_EXPIRED" : "BAD_REQUEST"
-            // As an item's error, and as the whole request's.
+            // As the error of an item, and of the whole request.
             let item = try await client.ask(
                 "POST", Self.container + "/private/changes/zone",
                 #"{"zones":[{"zoneID":{"zoneName":"Trips"},"syncToken":"\#(token)"}]}"#
@@ -77,7 +78,8 @@ import Testing
         }
     }
 
-    /// Dates in full are for who asks for our extensions; a decoder that knows its keys fails at others.
+    /// Only clients that ask for the extensions get exact dates; a decoder that checks its keys fails on unknown
+    /// ones.
     @Test(arguments: [true, false])
     func datesInFullAreForClientsThatAskForThem(_ knowsOurs: Bool) async throws {
         try await withServer(service()) { port in
@@ -108,7 +110,7 @@ import Testing
             }
             let made = try await ours.ask("POST", records + "modify", operation("create")).json
             #expect("\(made)".contains("exactValue") && "\(made)".contains("exactTimestamp"))
-            // Reads, a save of one's own, and the server's record in a conflict.
+            // Reads, a save of the client's own, and the server's record in a conflict.
             for (path, body) in [
                 ("lookup", #"{\#(zone),"records":[{"recordName":"hut"}]}"#),
                 ("query", #"{\#(zone),"query":{"recordType":"Hut"}}"#),

@@ -6,7 +6,7 @@ import StratusStorage
 import TestServing
 import Testing
 
-/// What is refused before anything is read, over real connections.
+/// Requests that are refused before their body is read, over real connections.
 @Suite struct RequestLimitTests {
     private static let list = "/database/1/c/development/private/zones/list?ckAPIToken="
 
@@ -14,14 +14,14 @@ import Testing
         isThrottled: Bool? = nil, _ change: (inout Limits) -> Void = { _ in }
     ) -> CloudService {
         var limits = Limits()
-        // A body that never comes would hold a test up for this long.
+        // A test that waits for a body would take this long.
         limits.requestReadSeconds = 20
         change(&limits)
         return CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(
                 isForDevelopment: true, limits: limits, isThrottled: isThrottled,
-                // Stopped, so that no rate recovers while a test is slow.
+                // The clock stands still, so that no rate recovers during a slow test.
                 world: .init(
                     nowMilliseconds: { 1_800_000_000_000 }, uptimeSeconds: { 1_000 })))
     }
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The time is that since the request's arrival, of each request anew.
+    /// The time is measured from each request's arrival.
     @Test(arguments: [true, false])
     func answersTellTheirTimeWhereThatIsWanted(_ tellsTime: Bool) async throws {
         try await withServer(service(), tellsTime: tellsTime) { port in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    // MARK: Beside the protocol's own addresses
+    // MARK: Addresses outside the protocol
 
     private static let exchange = "/auth/oidc?ckAPIToken="
 
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Neither may be tried faster than anything else: what is behind them is a read of the directory.
+    /// Both are throttled like other requests, since each reads the directory.
     @Test func exchangesAndPollsAreThrottledPerAddress() async throws {
         let poll = "GET /courier/aps?tok=guess HTTP/1.1\r\nHost: localhost\r\n\r\n"
         for (request, status) in [
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// Behind a proxy the client counts and not the proxy, and its word only from the last hop.
+    /// Behind a proxy the rate is the client's, not the proxy's, and only the last hop's address is trusted.
     @Test func rateLimitBehindProxyAppliesPerClient() async throws {
         let service = service(isThrottled: true) {
             $0.requestsPerSecondPerAddress = 1
@@ -147,7 +147,7 @@ import Testing
             #expect(try await status("10.0.0.1") == "401")
             #expect(try await status("10.0.0.1") == "429")
             #expect(try await status("1.2.3.4, 10.0.0.1") == "429")
-            // Trusted proxies on the way are passed.
+            // Trusted proxies on the way are skipped.
             #expect(try await status("1.2.3.4, 10.0.0.1, 10.9.1.2") == "429")
             #expect(try await status("10.0.0.1, 10.0.0.2") == "401")
             #expect(try await status("2001:db8::1") == "401")
@@ -167,7 +167,7 @@ import Testing
                 open.append(connection)
             }
             #expect(try await BareConnection(port).isClosed())
-            // One goes, and there is room again as soon as the server has noticed.
+            // One connection ends, and another is accepted as soon as the server has noticed.
             open.removeFirst()
             var answer = ""
             for _ in 0..<1_000 where answer.isEmpty {

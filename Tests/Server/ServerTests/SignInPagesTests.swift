@@ -9,7 +9,7 @@ import StratusService
 import StratusStorage
 import Testing
 
-/// The pages for people and the flow that leads to them (wire.md §1.4), as a browser sees them.
+/// The pages for users and the flow that leads to them (wire.md §1.4), as a browser sees them.
 @Suite struct SignInPagesTests {
     private static let container = "iCloud.org.example.Trails"
     private static let address = ContainerAddress(
@@ -34,13 +34,13 @@ import Testing
         let server = try buildServer(
             service, host: "127.0.0.1", port: 0, publicOrigin: publicOrigin,
             trustedProxies: trustedProxies, logger: logger, onListening: { _ in })
-        // A proxy is known by its address, which only a connection has.
+        // A proxy is identified by its address, which only a connection has.
         try await server.test(trustedProxies == .none ? .router : .live) { client in
             try await body(Browser(client: client, ownOrigin: publicOrigin), service)
         }
     }
 
-    /// What somebody at a browser does.
+    /// What a user does in a browser.
     private struct Browser: Sendable {
         let client: any TestClientProtocol
         let ownOrigin: String?
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    // MARK: Forms from elsewhere
+    // MARK: Forms from other sites
 
     @Test func crossSiteFormIsRefused() async throws {
         for origin in [nil, "https://cloud.example.org"] {
@@ -254,7 +254,7 @@ import Testing
                 headers[.cookie] = form.cookie
                 headers[.origin] = "https://cloud.example.org"
                 if let name = HTTPField.Name("X-Forwarded-For") {
-                    // What the client itself claims stands before what the proxy adds.
+                    // A client's own claim comes before what the proxy adds.
                     headers[name] = "10.9.8.\(number), \(address)"
                 }
                 let fields = form.filled("user\(number)@example.org", "password")
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    /// Bytes that no browser sends: a page says so, nothing breaks.
+    /// Bytes that no browser sends are answered with an error page.
     @Test func malformedFormsAreRefused() async throws {
         try await withServer { browser, _ in
             let form = try await browser.form("sign-in")
@@ -374,7 +374,7 @@ private func callerPath(apiToken: String = "development", token: String? = nil) 
 extension TestResponse {
     var text: String { String(buffer: body) }
 
-    /// A string at the top of a JSON body.
+    /// A top-level string of a JSON body.
     func member(_ key: String) throws -> String? {
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         return object?[key] as? String

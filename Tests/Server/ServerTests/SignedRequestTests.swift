@@ -11,7 +11,7 @@ import Testing
 @testable import StratusServer
 @testable import StratusService
 
-/// Signed requests as bytes on the wire: the target and the body reach the check as they were sent.
+/// Signed requests over the wire: the target and the body are checked exactly as they were sent.
 @Suite struct SignedRequestTests {
     private static let address = ContainerAddress(
         container: "iCloud.org.example.Trails", environment: .development)
@@ -22,7 +22,7 @@ import Testing
         let keyID: String
         let service: CloudService
 
-        /// - Parameter sent: What goes over the wire, where that is not the body as it is signed.
+        /// - Parameter sent: The bytes to send, if they are not the signed body.
         func ask(
             _ target: String, _ body: String, method: HTTPRequest.Method = .post,
             hash: String? = nil, more: [String: String] = [:], sent: ByteBuffer? = nil
@@ -91,8 +91,8 @@ import Testing
         }
     }
 
-    /// The signature is over the body as it was before it was put into gzip, which a client's HTTP library or a
-    /// proxy does behind whoever signs; one over what travelled is none.
+    /// The signature covers the body before it is compressed, since a client's HTTP library or a proxy may compress
+    /// it later. A signature over the compressed body is refused.
     @Test func signatureIsOverTheBodyWithoutItsCoding() async throws {
         try await withServer { server in
             let body =
@@ -139,8 +139,8 @@ import Testing
         }
     }
 
-    /// The sum over a large body is made where heavy requests run, and is paid for though the signature is
-    /// wrong.
+    /// The hash of a large body is computed on the threads for heavy requests, and counts against the rate even if
+    /// the signature is wrong.
     @Test func largeSignedBodyIsHeavyWorkThatIsPaidFor() async throws {
         try await withServer(heavyThreads: 1) { server in
             let threads = try #require(server.service.pipeline.heavy?.threads)

@@ -4,8 +4,8 @@ import StratusTesting
 import TestServing
 import Testing
 
-/// A client that sends a part of its request and then nothing is answered when its time is over, and
-/// holds up nobody.
+/// A client that sends a part of its request and then stops gets an answer when its time is over, and does not
+/// delay others.
 @Suite struct SlowClientTests {
     @Test func unfinishedBodyIsAnsweredWithTimeout() async throws {
         let limits = Limits.with { $0.requestReadSeconds = 2 }

@@ -6,9 +6,9 @@ import TestProcesses
 import TestServing
 import Testing
 
-/// The server speaks TLS by itself, with a certificate of the tests.
+/// The server handles TLS itself, with the tests' certificate.
 @Suite struct TLSTests {
-    /// Belongs to no certificate here.
+    /// A key that belongs to no certificate here.
     private static let strangersKey = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaiUcXtM4kfZ/YB3w
@@ -56,7 +56,7 @@ import Testing
         try outcome.get()
     }
 
-    /// Files that were replaced are read again; what is no certificate changes nothing.
+    /// Replaced certificate files are read again; a file that is not a certificate changes nothing.
     @Test func reloadedCertificateIsServedToNewConnections() async throws {
         let files = try CertificateFiles()
         defer { files.remove() }
@@ -68,7 +68,7 @@ import Testing
             let client = HTTPClient(
                 eventLoopGroupProvider: .singleton,
                 configuration: .init(tlsConfiguration: configuration))
-            // A certificate that is not trusted is the answer no.
+            // An untrusted certificate makes the answer no.
             let answer = try? await client.execute(
                 HTTPClientRequest(url: "https://localhost:\(port)/health"), timeout: .seconds(10))
             try await client.shutdown()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Who speaks plain HTTP here is answered in plain HTTP, also who sends much of a body.
+    /// A plain HTTP request gets a plain HTTP answer, even with a large body.
     @Test(arguments: ["GET", "POST", "PRI"])
     func plainHTTPIsAnsweredInPlainHTTP(_ method: String) async throws {
         let files = try CertificateFiles()
@@ -124,7 +124,7 @@ import Testing
 }
 
 extension TLSConfiguration {
-    /// A client's, who trusts one certificate.
+    /// The configuration of a client that trusts one certificate.
     fileprivate static func trusting(_ pem: String) throws -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(

@@ -6,7 +6,7 @@ import Testing
 @testable import StratusServer
 
 /// The chapter "Endpoints" of Documentation/Wire.md has a section for every route that is served,
-/// and none for what is not.
+/// and for no other.
 @Suite struct WireDocumentTests {
     @Test func everyRouteHasADocumentSection() throws {
         let missing = try Self.routes().subtracting(Self.sections())
@@ -18,14 +18,14 @@ import Testing
         #expect(unknown.sorted() == [])
     }
 
-    /// What is served, named as in the headings.
+    /// The served routes, named as in the headings.
     private static func routes() throws -> Set<String> {
         let router = try AccessStage.routes(AccessStage.service()).router()
         return Set(router.routes.map { name(ofPath: "\($0.path)") })
     }
 
-    /// An endpoint is named by what follows the database or, where there is none, the environment;
-    /// what is in no container by its path.
+    /// An endpoint is named by the path after the database or, if there is none, after the environment; a
+    /// route outside of containers by its whole path.
     private static func name(ofPath path: String) -> String {
         for place in ["/{environment}/{database}/", "/{environment}/"] {
             if let range = path.range(of: place) { return String(path[range.upperBound...]) }
@@ -33,7 +33,7 @@ import Testing
         return path
     }
 
-    /// What the headings name: `### GET, HEAD` and then each name between backticks.
+    /// The routes in the headings: `### GET, HEAD` and then each name in backticks.
     private static func sections() throws -> Set<String> {
         let page = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -5,9 +5,9 @@ import StratusTesting
 @testable import StratusService
 
 extension World {
-    /// A step of what is left of long changes in a person's private database.
+    /// Takes a step of the long changes in a person's private database.
     ///
-    /// - Returns: whether there was anything to do.
+    /// - Returns: whether there was a step to take.
     func step(_ person: Person, in storage: any StorageEngine) async throws -> Bool {
         let store = try await storage.store(
             for: DatabaseAddress(address, .private(owner: person.name)))
@@ -16,7 +16,7 @@ extension World {
 }
 
 extension Limits {
-    /// Deletions of more than ten records go on afterwards, seven at a time.
+    /// Deletions of more than ten records continue afterwards in steps of seven.
     static var inSmallSteps: Limits {
         .with {
             $0.recordsPerCascade = 10

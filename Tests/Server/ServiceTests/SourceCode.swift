@@ -1,12 +1,12 @@
 import Foundation
 
-/// The sources of the package, for tests of what they promise.
+/// The sources of the package, for tests of their rules.
 enum SourceCode {
     static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Sources")
 
-    /// The code of every file below a folder of the sources by its path in there, without comments.
+    /// The code of every file in a folder of the sources, by its path in that folder, without comments.
     static func files(in name: String) throws -> [String: String] {
         let folder = folder.appendingPathComponent(name)
         let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)

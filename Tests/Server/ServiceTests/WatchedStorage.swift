@@ -2,12 +2,12 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// A storage in which a test does something before others' reads and writes of records.
+/// A storage engine in which a test runs code before reads and writes of records.
 final class WatchedStorage: StorageEngine {
     /// A read of records that is about to begin.
     struct Read: Sendable {
         var length: ReadLength
-        /// The type of what it returns.
+        /// The type of the read's result.
         var outcome: any Sendable.Type
     }
 
@@ -16,8 +16,8 @@ final class WatchedStorage: StorageEngine {
     private let beforeWrite: @Sendable (DatabaseAddress) async throws -> Void
 
     /// - Parameters:
-    ///   - beforeRead: What it throws, the read throws.
-    ///   - beforeWrite: What it throws, the write throws.
+    ///   - beforeRead: If it throws, the read throws the same error.
+    ///   - beforeWrite: If it throws, the write throws the same error.
     init(
         _ inner: SQLiteStorageEngine = .inMemory(world: .seeded(7)),
         beforeRead: @escaping @Sendable (Read) async throws -> Void = { _ in },
@@ -28,7 +28,7 @@ final class WatchedStorage: StorageEngine {
         self.beforeWrite = beforeWrite
     }
 
-    /// One in which a process has a number of writes to records: as if it were killed after the last.
+    /// A storage engine in which a process can write this many times to records, as if it were killed afterwards.
     static func mortal(_ inner: SQLiteStorageEngine, writes: Int) -> WatchedStorage {
         let left = Mutex(writes)
         return WatchedStorage(

@@ -8,7 +8,7 @@ import TestProcesses
 
 @testable import StratusService
 
-/// Where a test's service keeps its data.
+/// Where a test's service stores its data.
 enum Backend: CaseIterable, Sendable {
     case memory
     case sqlite
@@ -23,7 +23,7 @@ enum Backend: CaseIterable, Sendable {
     }
 }
 
-/// A service whose clock and chance are the test's own.
+/// A service whose clock and random numbers the test controls.
 final class World: Sendable {
     static let container = "iCloud.org.example.Trails"
 
@@ -35,7 +35,7 @@ final class World: Sendable {
         let milliseconds = Mutex<Int64>(1_750_000_000_000)
     }
 
-    /// - Parameter heldBack: The tasks of the service's own that do nothing.
+    /// - Parameter heldBack: The names of the service's background tasks that do nothing.
     init(
         _ storage: any StorageEngine = SQLiteStorageEngine.inMemory(world: .seeded(7)),
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
@@ -44,7 +44,7 @@ final class World: Sendable {
         heldBack: Set<String> = [],
         pushDelivery: (any PushDelivery)? = nil,
         sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
-            // What a service does when it was quiet for a while, it does not do because a test is slow.
+            // The work of a quiet service must not start because a test is slow.
             let isQuiet = seconds == Notifications.quietSeconds
             try await Task.sleep(for: .seconds(isQuiet ? 3_600 : seconds))
         }
@@ -56,7 +56,7 @@ final class World: Sendable {
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
         settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep
-        // The test takes the steps.
+        // The test takes the steps itself.
         let heldBack = heldBack.union(startsLongChanges ? [] : ["long changes"])
         if !heldBack.isEmpty {
             let startTask = settings.world.startTask
@@ -77,7 +77,7 @@ final class World: Sendable {
         time.milliseconds.withLock { $0 += Int64(seconds * 1000) }
     }
 
-    /// - Parameter zone: one that the user makes.
+    /// - Parameter zone: a zone that the user creates.
     func person(
         _ name: String, device: String = "phone", with zone: String? = nil
     ) async throws -> Person {
@@ -100,14 +100,14 @@ final class World: Sendable {
     var nobody: Person { Person(world: self, name: "", device: "kiosk", token: nil) }
 }
 
-/// Somebody at a device.
+/// A user at a device.
 struct Person: Sendable {
     let world: World
     /// The user record name.
     let name: String
     let device: String
     let token: String?
-    /// Whether it is a client of ours.
+    /// Whether the client asks for the extensions.
     var knowsExtensions = true
 
     func at(_ device: String) -> Person {
@@ -116,7 +116,7 @@ struct Person: Sendable {
             knowsExtensions: knowsExtensions)
     }
 
-    /// The same with somebody else's client.
+    /// The same user with a client without the extensions.
     var elsewhere: Person {
         var person = self
         person.knowsExtensions = false
@@ -181,7 +181,7 @@ struct Person: Sendable {
         ).records
     }
 
-    /// A page of what a query finds in the zone "Trips".
+    /// A page of a query's results in the zone "Trips".
     func queryPage(
         _ query: QueryDictionary, limit: Int, after marker: String?
     ) async throws -> RecordsQuery.Answer {

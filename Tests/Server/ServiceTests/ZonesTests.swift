@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Listing, making and deleting zones.
+/// Listing, creating and deleting zones.
 @Suite struct ZonesTests {
     let world = World()
 
@@ -70,7 +70,7 @@ import Testing
                     ], operationID: "zones-1")
             ).items.map { result in
                 result.map { zone in
-                    // Where the database stands now.
+                    // The token of the database's present state.
                     #expect(zone.databaseSyncToken != nil)
                     var zone = zone
                     zone.databaseSyncToken = nil
@@ -87,7 +87,7 @@ import Testing
         #expect(again[0] == first[0])
         #expect(again.map { $0.failure?.code } == [nil, .zoneNotFound, .badRequest])
         #expect(try await alice.page("Trips").records.isEmpty)
-        // The name is another one's for records.
+        // The same ID is another operation for records.
         let saved = try await alice.modify([hut(.create, "hut")], operationID: "zones-1")
         #expect(saved[0].record != nil)
     }
@@ -156,7 +156,7 @@ import Testing
         #expect(twice?.error.code == .badRequest)
     }
 
-    /// An owner may be left out, be called by the framework's name, or by record name.
+    /// An owner may be left out, or be given by the framework's name or the record name.
     @Test func privateZoneIsFoundByItsOwnerOnly() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob", with: "Trips")

@@ -5,7 +5,7 @@ import StratusServer
 import StratusService
 import StratusStorage
 
-/// Runs an application on a free port of this machine while `body` runs, which is given the port.
+/// Runs an application on a free port of this machine while `body` runs, which gets the port.
 package func withServer(
     _ application: (_ listening: @escaping @Sendable (Int) async -> Void) throws
         -> any ApplicationProtocol,
@@ -23,7 +23,7 @@ package func withServer(
     }
 }
 
-/// Serves a service on a free port of this machine while `body` runs, which is given the port.
+/// Serves a service on a free port of this machine while `body` runs, which gets the port.
 package func withServer(
     _ service: CloudService, publicOrigin: String? = nil, tls: TLSFiles? = nil,
     trustedProxies: TrustedProxies = .none, hostNames: [String] = [],
@@ -57,7 +57,7 @@ package func withServer(
 }
 
 extension CloudService {
-    /// A service for development, whose data are in memory.
+    /// A service for development with its data in memory.
     package static func forDevelopment(
         limits: Limits = Limits(), isThrottled: Bool = true
     ) -> CloudService {

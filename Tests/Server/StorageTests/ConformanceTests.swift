@@ -3,14 +3,14 @@ import StratusStorage
 import StratusTesting
 import Testing
 
-/// The engine keeps the promises of a store in both of its places.
+/// The engine fulfils the contract of a store, both in a folder and in memory.
 @Suite struct ConformanceTests {
     @Test(arguments: StoreConformance.cases)
     func engineInMemoryConforms(_ promise: StoreConformance.Case) async throws {
         try await promise.run(SQLiteStorageEngine.inMemory())
     }
 
-    /// The second time on connections that the first one left.
+    /// The second run uses the connections that the first one left open.
     @Test(arguments: StoreConformance.cases)
     func engineOfFormerConnectionsConforms(_ promise: StoreConformance.Case) async throws {
         let spares = SpareDatabases()
@@ -24,12 +24,12 @@ import Testing
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
             try await promise.run(storage)
-            // A second time for the case that closes it itself.
+            // A second time, for the case that closes it.
             try await storage.close()
         }
     }
 
-    /// Files that are closed and opened again between any two requests keep the same promises.
+    /// The same with files that are closed and reopened between any two requests.
     @Test(arguments: StoreConformance.cases + StoreConformance.snapshotCases)
     func engineWithOneOpenFileConforms(_ promise: StoreConformance.Case) async throws {
         try await withTemporaryFolder { folder in
@@ -47,7 +47,7 @@ import Testing
     }
 }
 
-/// Gives a folder and all that is in it the rights that a data folder must have.
+/// Gives a folder and its contents the permissions that a data folder must have.
 func makePrivate(_ path: String) throws {
     for name in [""] + (try FileManager.default.subpathsOfDirectory(atPath: path)) {
         chmod(path + "/" + name, 0o700)
@@ -61,7 +61,7 @@ func withTemporaryFolder<Outcome>(
     let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("stratus-\(UUID().uuidString)").path
     defer {
-        // Nothing is there when the folder was never made.
+        // There is nothing to remove if the folder was never created.
         try? FileManager.default.removeItem(atPath: folder)
     }
     if isMade {

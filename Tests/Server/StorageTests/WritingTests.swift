@@ -2,12 +2,12 @@ import CStorage
 import Foundation
 import Testing
 
-/// An error that writing a piece of a file meets is reported by that call alone: a later `fsync` of the file says that
-/// all is well.
+/// An error that occurs while a piece of a file is written is reported by that call alone: a later `fsync` of the
+/// file succeeds.
 @Suite struct WritingTests {
     @Test func errorOfAPieceIsReported() throws {
         #if os(Linux)
-            // No file is open under this number.
+            // No file is open under this descriptor.
             #expect(stratus_write_back(-1, 0, 1) == EBADF)
         #endif
     }

@@ -44,7 +44,7 @@ import Testing
         #expect(SearchTokens.tokens(of: text).map { String(decoding: $0, as: UTF8.self) } == words)
     }
 
-    /// The device shows whole words in their order; searches compare distinct words, shortened.
+    /// The device matches whole words in order; searches compare distinct, shortened words.
     @Test func wordsKeepTheirOrderAndLength() {
         let long = String(repeating: "é", count: 70)
         #expect(

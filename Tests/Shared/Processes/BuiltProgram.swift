@@ -1,6 +1,6 @@
 import Foundation
 
-/// The programs of the package, which lie beside the test bundle.
+/// The programs of the package, which are next to the test bundle.
 package enum BuiltProgram {
     package static func named(_ name: String) -> URL {
         var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -14,7 +14,7 @@ package enum BuiltProgram {
 }
 
 extension FileHandle {
-    /// Waits for the next line that a program writes, or for its end.
+    /// Waits for the next line of a program's output, or for its end.
     package func readLine() throws -> String {
         var line: [UInt8] = []
         while let byte = try read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") {

@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// A process of its own.
+/// A separate process.
 ///
 /// Started with `posix_spawn`: Foundation's `Process` on Linux reads past the end of a buffer when it
-/// looks for open files, and ends the tests where these have more than about 1,300.
+/// looks for open files, and crashes the tests if they have more than about 1,300.
 package final class ChildProcess: Sendable {
     package let identifier: pid_t
     private let status = Mutex<Int32?>(nil)
 
-    /// Starts a program, which inherits no open files but these.
+    /// Starts a program, which inherits no open files except these.
     ///
     /// - Parameters:
     ///   - command: The program, by its path or as found in `PATH`, and its arguments.
-    ///   - input: Nil reads nothing.
-    ///   - output: Nil writes nowhere.
-    ///   - error: Nil writes where the tests write.
-    ///   - environment: What the program finds beside the tests' own variables.
+    ///   - input: nil for no input.
+    ///   - output: nil to discard it.
+    ///   - error: nil for the tests' standard error.
+    ///   - environment: Variables in addition to the tests' own.
     package init(
         _ command: [String], input: FileHandle? = nil, output: FileHandle? = nil,
         error: FileHandle? = nil, environment: [String: String] = [:]

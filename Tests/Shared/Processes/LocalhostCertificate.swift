@@ -1,4 +1,4 @@
-/// A certificate for localhost, signed by itself, and its key.
+/// A self-signed certificate for localhost, and its key.
 package enum LocalhostCertificate {
     package static let pem = """
         -----BEGIN CERTIFICATE-----

@@ -5,8 +5,8 @@ package final class RawConnection: Sendable {
     package let socket: Int32
 
     /// - Parameters:
-    ///   - address: Where the connection comes from: any address from 127.0.0.1 on.
-    ///   - receiveBytes: What the system keeps of what was not read; nil leaves it to the system.
+    ///   - address: The connection's source: any address from 127.0.0.1 on.
+    ///   - receiveBytes: The size of the receive buffer; nil for the system's default.
     package init(
         port: Int, from address: String = "127.0.0.1", receiveBytes: Int32? = nil
     ) throws {
@@ -24,7 +24,7 @@ package final class RawConnection: Sendable {
         close(socket)
     }
 
-    /// Whether nobody listens on a port of this machine.
+    /// Whether no process listens on a port of this machine.
     package static func isFree(port: Int) -> Bool {
         let socket = newSocket()
         defer { close(socket) }
@@ -54,12 +54,12 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Sends everything, as fast as it is taken.
+    /// Sends everything, as fast as it is accepted.
     package func send(_ text: String) throws {
         try send(Array(text.utf8))
     }
 
-    /// Sends everything, as fast as it is taken.
+    /// Sends everything, as fast as it is accepted.
     package func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -71,7 +71,7 @@ package final class RawConnection: Sendable {
         }
     }
 
-    /// Reads what has arrived, once something has; nothing when the other side closed.
+    /// Waits until bytes have arrived and reads them; empty if the other side closed.
     package func receive(upTo bytes: Int = 65_536) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
             count = max(recv(socket, buffer.baseAddress, bytes, 0), 0)
@@ -85,7 +85,7 @@ package final class RawConnection: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads one answer that has a content length; status 0 when the connection ended without one.
+    /// Reads one answer with a content length; status 0 if the connection ended without one.
     package func readAnswer() -> (status: Int, head: String, body: String) {
         var bytes: [UInt8] = []
         var whole: Int?
@@ -112,7 +112,7 @@ package final class RawConnection: Sendable {
             .flatMap { Int($0.dropFirst(15).trimmingCharacters(in: .whitespaces)) } ?? 0
     }
 
-    /// Asks and reads the answer.
+    /// Sends a request and reads the answer.
     package func ask(_ text: String) throws -> (status: Int, head: String, body: String) {
         try send(text)
         return readAnswer()

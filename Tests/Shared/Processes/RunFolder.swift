@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder that is gone when the test run's process ends, for what is open until then.
+/// A folder that is removed when the test run's process ends, for files that are open until then.
 package enum RunFolder {
     private static let path: String = {
         let path = NSTemporaryDirectory() + "stratus-run-" + UUID().uuidString
         atexit {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: RunFolder.path)
         }
         return path

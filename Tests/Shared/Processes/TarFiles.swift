@@ -1,11 +1,11 @@
 import Foundation
 
-/// What is no archive, or not whole.
+/// The bytes are not an archive, or not a complete one.
 package struct TarError: Error {
     package var message: String
 }
 
-/// The files of an archive by their paths, read as tar does.
+/// The files of an archive by their paths, as tar would extract them.
 package func tarFiles(_ bytes: [UInt8]) throws -> [String: Data] {
     guard bytes.count % 512 == 0 else { throw TarError(message: "It is not made of blocks.") }
     var files: [String: Data] = [:]

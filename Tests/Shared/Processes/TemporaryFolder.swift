@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is gone when the test is over.
+/// A folder that is removed after the test.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -12,7 +12,7 @@ package final class TemporaryFolder: Sendable {
     }
 
     deinit {
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         try? FileManager.default.removeItem(atPath: path)
     }
 }

@@ -48,7 +48,7 @@ import Testing
         #expect(Base64.bytes(addressText: "-_8=") == [0xFB, 0xFF])
         #expect(Base64.bytes(addressText: "+/8") == [0xFB, 0xFF])
         #expect(Base64.bytes(addressText: "Z") == nil)
-        // Foundation's gives a byte for padding alone.
+        // Foundation returns a byte for padding alone.
         #expect(Base64.bytes("====") == nil)
         #expect(Base64.bytes(addressText: "Zg==Zg") == nil)
     }

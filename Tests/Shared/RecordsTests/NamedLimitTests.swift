@@ -8,7 +8,7 @@ import Testing
         #expect(NamedLimit.all.map(\.name).sorted() == properties.sorted())
     }
 
-    /// A name leads to the property of that name, not to its neighbour.
+    /// Each name sets its own property and no other.
     @Test func everyLimitNameSetsItsOwnProperty() throws {
         for limit in NamedLimit.all {
             var limits = Limits()
@@ -56,7 +56,7 @@ import Testing
         #expect(limits == Limits())
     }
 
-    /// The operator's table says what the code has, no more and no less.
+    /// The operator's table matches the code exactly.
     @Test func documentedLimitsMatchTheCode() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -46,7 +46,7 @@ import Testing
             broadcast.send(1)
             for await number in ended where number == 1 { break }
         }
-        // Its last reference is gone, and with it the stream.
+        // Its last reference was released, and with it the stream.
         #expect(broadcast.listenerCount == 1)
         broadcast.send(2)
         broadcast.finish()

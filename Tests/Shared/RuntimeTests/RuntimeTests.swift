@@ -64,7 +64,7 @@ import Testing
         let waits = Atomic(0)
         var world = World.live
         world.timeout = { _ in
-            // The transfer moves during the first two waits and stands still in the third.
+            // The transfer progresses during the first two waits and stops in the third.
             if waits.add(1, ordering: .relaxed).newValue <= 2 { progress.advance() }
         }
         await #expect(throws: TooLate()) {
@@ -109,41 +109,6 @@ import Testing
     }
 }
 
-@Suite struct TokenBucketTests {
-    private let rate = TokenBucket.Rate(perSecond: 2, burst: 10)
-
-    private func full(atMilliseconds now: Int64) -> TokenBucket {
-        var bucket = TokenBucket(atMilliseconds: now)
-        bucket.fill(rate, atMilliseconds: now)
-        return bucket
-    }
-
-    @Test func fullBucketHoldsABurstAndFillsWithTime() {
-        var bucket = full(atMilliseconds: 0)
-        #expect(bucket.tokens == 10)
-        bucket.take(10, debtLimit: 0)
-        #expect(bucket.secondsUntil(1, rate) == 0.5)
-        bucket.fill(rate, atMilliseconds: 1_500)
-        #expect(bucket.tokens == 3)
-    }
-
-    @Test func backwardClockAddsNoTokens() {
-        var bucket = full(atMilliseconds: 10_000)
-        bucket.take(10, debtLimit: 0)
-        bucket.fill(rate, atMilliseconds: 0)
-        bucket.fill(rate, atMilliseconds: 10_000)
-        #expect(bucket.tokens == 0)
-    }
-
-    @Test func tokenDebtStopsAtItsLimit() {
-        var bucket = full(atMilliseconds: 0)
-        bucket.take(100, debtLimit: 10)
-        #expect(bucket.tokens == -10)
-        bucket.take(1, debtLimit: 0)
-        #expect(bucket.tokens == -10)
-    }
-}
-
 @Suite struct LRUCacheTests {
     @Test func leastRecentlyUsedEntryIsEvicted() {
         var cache = LRUCache<String, Int>(capacity: 2)
@@ -157,7 +122,7 @@ import Testing
         #expect(cache.count == 2)
     }
 
-    /// Against the plainest cache that does the same, with any order of reads, writes and removals.
+    /// Compares the cache with a simple model, with random reads, writes and removals.
     @Test func cacheEqualsTheModelOverRandomOperations() {
         var seed: UInt64 = 7
         func draw(_ count: Int) -> Int {

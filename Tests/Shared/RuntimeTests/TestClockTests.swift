@@ -1,7 +1,7 @@
 import StratusTesting
 import Testing
 
-/// What waits for a test's clock ends with its task: else a feature that is gone would hang its test.
+/// Waiting for a test's clock ends with the waiting task; otherwise a removed feature would hang its test.
 @Suite(.timeLimit(.minutes(20)))
 struct TestClockTests {
     @Test(arguments: [true, false])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusRuntime
 
-/// No event is missed by a loop that is about to wait.
+/// A loop that is about to wait misses no event.
 @Suite(.timeLimit(.minutes(20))) struct WakeSignalTests {
     private final class Count: Sendable {
         private let count = Mutex(0)
@@ -45,7 +45,7 @@ import Testing
         pause.wake()
         await ended
         while clock.sleeperCount > 0 { await Task.yield() }
-        // The timer that was given up does not end the next wait.
+        // The cancelled timer does not end the next wait.
         async let next: Void = wait(9)
         await clock.waitForSleeper(seconds: 9)
         clock.advance(bySeconds: 5)
@@ -64,7 +64,7 @@ import Testing
         await late.value
     }
 
-    /// Somebody counts and wakes, somebody waits and looks: the last count is always seen.
+    /// Some tasks count and wake, another one waits and reads: the last count is always seen.
     @Test func noWakeIsLost() async {
         let pause = pause
         for _ in 0..<200 {

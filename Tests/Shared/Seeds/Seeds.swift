@@ -1,16 +1,16 @@
 import Foundation
 
-/// Where property tests begin: at the seeds that ever failed, and at fresh ones.
+/// The seeds of property tests: those that failed once, and fresh ones.
 ///
-/// All fresh seeds of a run come from one number, which is printed; with the same number in the
-/// environment, `STRATUS_SEED=… Scripts/test --filter X`, the same are drawn again. A test that fails
-/// names its seed: it goes into ``kept``, and is run ever after.
+/// All fresh seeds of a run are derived from one number, which is printed. With that number in the
+/// environment, `STRATUS_SEED=… Scripts/test --filter X`, the same seeds are drawn again. A test that
+/// fails names its seed, which is added to ``kept`` and tested in every later run.
 package enum Seeds {
-    /// The seeds that failed once, by the name that their test gives.
+    /// The seeds that failed once, by the name that their test passes.
     package static let kept: [String: [UInt64]] = [
         "DamageTests": [253_474_316],
         "EnginePropertyTests": [813_438_059, 908_111_956],
-        // A record that was deleted here came back where fetched rows were inserted without a look at the queue.
+        // A record that was deleted here came back because fetched rows were inserted without checking the queue.
         "FetchedRowTests": [498_200_901, 704_796_959, 866_727_624],
         "FieldWiseTests": [414_496_644],
         "MappedWorldTests": [30_532_257, 55_183_638, 465_650_685, 623_311_091, 924_039_828],
@@ -27,7 +27,7 @@ package enum Seeds {
         "SharingOracleTests": [588_416_082],
     ]
 
-    /// What the seeds of this run are drawn from.
+    /// The number from which the seeds of this run are derived.
     package static let run: UInt64 = {
         let variable = ProcessInfo.processInfo.environment["STRATUS_SEED"]
         let run = variable.map { UInt64($0) } ?? UInt64.random(in: 0..<limit)
@@ -36,15 +36,15 @@ package enum Seeds {
         return run
     }()
 
-    /// Seeds have nine digits at most, so that they can be told and typed.
+    /// Seeds have nine digits at most, so that they are easy to type.
     private static let limit: UInt64 = 1_000_000_000
 
-    /// The kept seeds of a test, and so many fresh ones.
+    /// A test's kept seeds, and this many fresh ones.
     package static func forTest(_ name: String, count: Int) -> [UInt64] {
         (kept[name] ?? []) + fresh(name, count: count, run: run)
     }
 
-    /// The same for the same run; tests of different names get different ones.
+    /// The same seeds for the same run; tests with different names get different ones.
     package static func fresh(_ name: String, count: Int, run: UInt64) -> [UInt64] {
         let start = name.utf8.reduce(run &+ 0xCBF2_9CE4_8422_2325) {
             ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3
@@ -52,7 +52,7 @@ package enum Seeds {
         return (0..<UInt64(count)).map { mixed(start &+ $0) % limit }
     }
 
-    /// The last step of SplitMix64: neighbours become strangers.
+    /// The last step of SplitMix64: similar numbers become unrelated ones.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var mixed = number &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

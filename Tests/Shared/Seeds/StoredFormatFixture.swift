@@ -1,6 +1,6 @@
 import Foundation
 
-/// A copy of the files that an earlier build left (Tests/Fixtures/Formats), gone when the test is over.
+/// A copy of the files of an earlier build (Tests/Fixtures/Formats), removed after the test.
 ///
 /// ```swift
 /// let fixture = try StoredFormatFixture()
@@ -8,14 +8,14 @@ import Foundation
 /// ```
 public final class StoredFormatFixture: Sendable {
     public let folder: String
-    /// What the files hold that no name in a test can say: record names, change tokens, links.
+    /// Facts about the files that tests cannot know: record names, change tokens, links.
     public let facts: [String: String]
 
-    /// The folders that have a service's data folder, the oldest first.
+    /// The fixtures with a service's data folder, oldest first.
     public static let services = [
         "2026-11", "2026-11-epochs", "2026-11-compound", "2026-11-removals",
     ]
-    /// The folders that have a cache file, the oldest first.
+    /// The fixtures with a cache file, oldest first.
     public static let caches = [
         "2026-11", "2026-11-databases", "2026-11-events", "2026-11-assets", "2026-11-deletions",
         "2026-11-records", "2026-11-names", "2026-11-unanswered",
@@ -28,7 +28,7 @@ public final class StoredFormatFixture: Sendable {
             .appendingPathComponent("Fixtures/Formats/\(name)")
         folder = NSTemporaryDirectory() + "stratus-formats-" + UUID().uuidString
         try FileManager.default.copyItem(atPath: source.path, toPath: folder)
-        // A checkout has the rights that its umask leaves; a service refuses a folder that others may read.
+        // A checkout has the permissions of its umask; a service refuses a folder that others can read.
         for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
             let path = folder + "/" + name
             var isFolder: ObjCBool = false
@@ -42,18 +42,18 @@ public final class StoredFormatFixture: Sendable {
     }
 
     deinit {
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         try? FileManager.default.removeItem(atPath: folder)
     }
 
     /// The data folder of a service.
     public var dataFolder: String { folder + "/data" }
-    /// A cache file with every kind of row; in the folders of ``caches``.
+    /// A cache file with every kind of row; in the fixtures of ``caches``.
     public var cachePath: String { folder + "/cache.sqlite" }
     /// The shopping app's file, whose user is in the data folder.
     public var shoppingPath: String { folder + "/shopping.sqlite" }
 
-    /// The files of databases in the data folder.
+    /// The files of the databases in the data folder.
     public func recordFiles() throws -> [String] {
         let databases = dataFolder + "/databases"
         return try FileManager.default.subpathsOfDirectory(atPath: databases)

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// Dates in full are ours alone: beside the milliseconds, and only where they agree.
+/// Exact dates are an extension: they accompany the milliseconds, and count only if they agree with them.
 @Suite struct ExactDateWireTests {
     private func fields(_ json: String) throws -> [Field] {
         try RecordFields.encoded(Array(json.utf8)).values()

@@ -1,12 +1,12 @@
 import StratusWire
 import Testing
 
-/// Every example of the protocol's description for an endpoint that exists here is read, and written
-/// again as the checked file beside it says.
+/// Every example in the protocol's documentation for an existing endpoint is read and written again, and
+/// compared with its golden file.
 @Suite struct ExampleTests {
     struct Example: CustomTestStringConvertible, Sendable {
         var name: String
-        /// Reads the text and writes what was read.
+        /// Reads a text and writes the result.
         var rewrite: @Sendable ([UInt8], JSONDocument.Parser) throws -> [UInt8]
 
         var testDescription: String { name }
@@ -81,10 +81,10 @@ import Testing
         #expect(string(written) + "\n" == string(golden))
     }
 
-    @Test("What was written is read as the same value", arguments: examples)
+    @Test("A written example is read as the same value", arguments: examples)
     func writtenExampleReadsAsTheSameValue(example: Example) throws {
         let text = try Fixtures.bytes("Examples/\(example.name).json")
-        // Reading once decides what a request leaves open, such as a value's type.
+        // The first reading resolves what a request leaves open, such as a value's type.
         let once = try example.rewrite(text, .standard)
         #expect(try example.rewrite(once, .standard) == once)
     }

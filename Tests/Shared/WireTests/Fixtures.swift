@@ -1,7 +1,7 @@
 import Foundation
 import StratusWire
 
-/// The files beside the tests.
+/// The fixture files of the tests.
 enum Fixtures {
     static func bytes(_ path: String) throws -> [UInt8] {
         [UInt8](try Data(contentsOf: folder.appending(path: path)))
@@ -18,7 +18,7 @@ enum Fixtures {
 }
 
 extension JSONDocument.Parser {
-    /// Those that exist here.
+    /// The parsers that are part of this build.
     static var available: [Self] {
         #if canImport(CSimdjson)
             [.simdjson, .swift]

@@ -2,7 +2,7 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// Bodies that were valid before something happened to them: nothing crashes, hangs or reads wrongly.
+/// Mutations of valid bodies: nothing crashes, hangs or is misread.
 @Suite struct FuzzTests {
     @Test("Mutated bodies are read or refused", arguments: ExampleTests.examples)
     func mutatedBodyIsReadOrRefused(example: ExampleTests.Example) throws {
@@ -12,14 +12,14 @@ import Testing
             let body = mutate(original, &generator)
             for parser in JSONDocument.Parser.available {
                 guard let written = attempt({ try example.rewrite(body, parser) }) else { continue }
-                // What was understood can be said again, and means the same.
+                // A body that was understood can be written, and has the same meaning.
                 #expect(
                     attempt({ try example.rewrite(written, parser) }) == written, "seed \(seed)")
             }
         }
     }
 
-    @Test("Both parsers see the same tree, or both none", arguments: ExampleTests.examples)
+    @Test("Both parsers read the same tree, or both refuse", arguments: ExampleTests.examples)
     func bothParsersReadTheSameTree(example: ExampleTests.Example) throws {
         guard JSONDocument.Parser.available.count == 2 else { return }
         let original = try Fixtures.bytes("Examples/\(example.name).json")

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusWire
 
-/// Values from a seed: the same seed, the same values.
+/// Random values from a seed: the same seed gives the same values.
 struct Generator {
     private var state: UInt64
 

@@ -13,7 +13,7 @@ import Testing
         parses(try Fixtures.bytes("JSONTestSuite/\(file)"), parser)
     }
 
-    @Test("The corpus is there")
+    @Test("The corpus is complete")
     func testSuiteCorpusIsComplete() {
         #expect(Self.files("y_").count == 95)
         #expect(Self.files("n_").count == 186)
@@ -30,14 +30,14 @@ import Testing
         #expect(try !accepts(file, parser))
     }
 
-    /// Of the texts that a parser may judge as it likes, those that ours accept.
-    /// What is smaller than every double is read as zero; all others are refused.
+    /// The texts that this project's parsers accept, of those for which the choice is free: numbers smaller than
+    /// every double are read as zero; all other texts are refused.
     static let accepted: Set<String> = [
         "i_number_double_huge_neg_exp.json", "i_number_real_underflow.json",
     ]
 
     @Test(
-        "Doubtful texts get the same verdict of all parsers", arguments: files("i_"),
+        "Ambiguous texts have the same result in all parsers", arguments: files("i_"),
         JSONDocument.Parser.available)
     func ambiguousTextHasTheSameResultInAllParsers(file: String, parser: JSONDocument.Parser) throws
     {
@@ -45,7 +45,7 @@ import Testing
     }
 }
 
-/// Tells whether a parser takes the text; every value of it is visited.
+/// Whether a parser accepts a text; every value in it is visited.
 func parses(_ bytes: [UInt8], _ parser: JSONDocument.Parser) -> Bool {
     do {
         _ = try readWire(WholeTree.self, from: bytes.isEmpty ? [0x20] : bytes, parser: parser)

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// What is said of bodies that are not what they should be.
+/// The errors for malformed bodies.
 @Suite struct MalformedBodyTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var body: String
@@ -88,7 +88,7 @@ import Testing
             "The protocol does not know this type.", at: "operations[0].record.fields.a.type"),
     ]
 
-    /// Values that do not fit their tag.
+    /// Values that do not match their type.
     static let values = [
         (#""x""#, "INT64"), ("1.5", "INT64"), ("9223372036854775808", "INT64"), ("[]", "INT64"),
         (#""1.5.2""#, "DOUBLE"), (#""nan""#, "DOUBLE"), ("{}", "DOUBLE"),
@@ -203,7 +203,7 @@ import Testing
         #expect(!parses(nested(100_000, #"{"a":"#, "}"), parser))
     }
 
-    @Test("A record with more fields than the limit is refused, be they a million")
+    @Test("A record with more fields than the limit is refused, even with a million")
     func bodyWithTooManyFieldsIsRefused() throws {
         for count in [Limits.readableFieldsPerRecord + 1, 1_000_000] {
             let fields = (0..<count).map { #""f\#($0)":{"value":1}"# }.joined(separator: ",")
@@ -229,8 +229,8 @@ import Testing
     }
 }
 
-/// Reads a body, and tells of ill-formed fields as of everything else that is wrong: a request of which one
-/// record's fields are ill-formed is read, and has the error at its operation.
+/// Reads a body, and throws for malformed fields like for all other errors. A request with one record's malformed
+/// fields is otherwise read, with the error at its operation.
 private func readWhole<Value: WireReadable>(_ type: Value.Type, from bytes: [UInt8]) throws {
     let value = try readWire(type, from: bytes)
     guard let request = value as? RecordsModify.Request else { return }

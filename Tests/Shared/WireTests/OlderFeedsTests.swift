@@ -1,7 +1,7 @@
 import StratusWire
 import Testing
 
-/// `records/changes` and `zones/changes` as older clients speak them.
+/// `records/changes` and `zones/changes` as older clients use them.
 @Suite struct OlderFeedsTests {
     @Test func recordsChangesRoundTrips() throws {
         let request = try readWire(
@@ -24,7 +24,7 @@ import Testing
         #expect(try readWire(RecordsChanges.Answer.self, from: wireBytes(of: answer)) == answer)
     }
 
-    /// The token has its own name both ways; another name is ignored.
+    /// The token has a name of its own in both directions; another name is ignored.
     @Test func zonesChangesRoundTripsWithMetaSyncToken() throws {
         let request = try readWire(
             ZonesChanges.Request.self, from: Array(#"{"metaSyncToken":"AQAB"}"#.utf8))

@@ -3,7 +3,7 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// What is written is read as the same value, whatever the value.
+/// Every written value is read as the same value.
 @Suite struct RoundTripTests {
     @Test(
         "Requests, with both parsers",

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// What other clients send besides the documented form, and is understood.
+/// Forms that other clients send besides the documented one, and that are understood.
 @Suite struct ToleranceTests {
     func read<Value: WireReadable>(_ type: Value.Type, _ body: String) throws -> Value {
         try readWire(type, from: Array(body.utf8))
@@ -26,7 +26,7 @@ import Testing
         (#"[{"recordName":"r"}]"#, .referenceList([Reference(recordName: "r")])),
     ]
 
-    @Test("A value without type is read by its form", arguments: inferred)
+    @Test("The type of an untyped value is inferred from its form", arguments: inferred)
     func untypedValueTypeIsInferred(json: String, value: FieldValue) throws {
         #expect(
             try field(#"{"value":\#(json)}"#)
@@ -70,7 +70,7 @@ import Testing
                 == Field(name: "a", value: .emptyList, isTypeDeclared: false))
     }
 
-    @Test("A null value clears the field, and a null field says nothing")
+    @Test("A null value clears the field, and a null field is ignored")
     func nullValueClearsTheField() throws {
         #expect(
             try field(#"{"value":null}"#) == Field(name: "a", value: nil, isTypeDeclared: false))
@@ -80,7 +80,7 @@ import Testing
         #expect(try RecordFields.encoded(Array(#"{"a":null}"#.utf8)).values().isEmpty)
     }
 
-    @Test("Encrypted values say so by flag or by tag")
+    @Test("Encrypted values are marked by a flag or by their type")
     func encryptedValueIsMarkedByFlagOrType() throws {
         let flagged = try field(#"{"value":"x","type":"STRING","isEncrypted":true}"#)
         #expect(flagged == Field(name: "a", value: .string("x"), isEncrypted: true))

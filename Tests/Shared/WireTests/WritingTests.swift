@@ -2,7 +2,7 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// How values look on the wire.
+/// The format of values on the wire.
 @Suite struct WritingTests {
     func text(_ write: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()
@@ -19,7 +19,7 @@ import Testing
         #expect(text { $0.string("") } == #""""#)
     }
 
-    @Test("An escape is found at every place of a long string, and the buffer grows in time")
+    @Test("An escape is written at every place of a long string, and the buffer grows in time")
     func escapeIsWrittenAtEveryPosition() throws {
         for length in [7, 8, 9, 63, 64, 65, 700] {
             for place in 0..<length {
@@ -48,7 +48,7 @@ import Testing
         #expect(text { $0.integer(value, isQuoted: true) } == "\"\(digits)\"")
     }
 
-    @Test("Doubles are the shortest digits that read back, and null when they are none")
+    @Test("Doubles are written with the fewest digits that read back, and as null if not finite")
     func doublesAreWrittenShortestOrAsNull() throws {
         #expect(text { $0.double(0.1) } == "0.1")
         #expect(text { $0.double(22) } == "22.0")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("Encoded fields are spliced unread")
+    @Test("Encoded fields are written verbatim")
     func encodedFieldsAreWrittenVerbatim() {
         let record = RecordDictionary(
             recordName: "r", fields: .encoded(Array(#"{ "a" : {"value":1,"type":"INT64"}}"#.utf8)))
@@ -120,7 +120,7 @@ import Testing
                 + #""pluginFields":{},"deleted":false}"#)
     }
 
-    @Test("Fields that are not fields are refused when their values are asked for")
+    @Test("Malformed encoded fields are refused when they are read")
     func malformedEncodedFieldsAreRefusedWhenRead() {
         #expect(throws: WireError("The body is not valid JSON.")) {
             try RecordFields.encoded(Array("{".utf8)).values()

@@ -12,7 +12,7 @@ extension Shopping {
         static let configuration = CommandConfiguration(
             abstract: "Show the lists in a browser on this machine.",
             discussion: """
-                Prints an address to open; it is good until the app ends. The part behind the # lets \
+                Prints an address to open; it is valid until the app ends. The part behind the # lets \
                 in who has it, so keep it to yourself. No other machine reaches the page.
                 """)
 

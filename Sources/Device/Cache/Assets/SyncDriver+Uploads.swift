@@ -1,6 +1,7 @@
 import StratusClient
 import StratusRecords
 import StratusSync
+import Synchronization
 
 /// Uploads files before the records that have them are sent.
 extension SyncDriver {
@@ -18,18 +19,12 @@ extension SyncDriver {
             itemLimit: Self.recordsPerOperation, withholding: session.withheldOwners)
         guard !waiting.isEmpty else { return }
         let (store, remote) = (store, remote)
-        let failures = try await withThrowingTaskGroup(of: (Int, SyncFailure?).self) { group in
-            var failures: [Int: SyncFailure] = [:]
-            for (index, item) in waiting.enumerated() {
-                if index >= Self.uploadsAtATime, let (place, failure) = try await group.next() {
-                    failures[place] = failure
-                }
-                group.addTask { (index, try await Self.upload(item, store, remote)) }
-            }
-            for try await (place, failure) in group { failures[place] = failure }
-            return failures
+        let failures = Mutex<[Int: SyncFailure]>([:])
+        try await forEachConcurrently(Array(waiting.indices), limit: Self.uploadsAtATime) { place in
+            let failure = try await Self.upload(waiting[place], store, remote)
+            failures.withLock { $0[place] = failure }
         }
-        let refused = failures.sorted { $0.key < $1.key }
+        let refused = failures.withLock { $0 }.sorted { $0.key < $1.key }
         guard !refused.isEmpty else { return }
         try finish(
             refused.map { waiting[$0.key].change },

@@ -145,6 +145,11 @@ actor SyncDriver {
         await loopTask.value
     }
 
+    /// Returns when no loop runs.
+    func loopEnd() async {
+        while let loopTask { await loopTask.value }
+    }
+
     /// Starts the loop unless it runs; one that is ending is followed by another.
     private func ensureLoop() {
         guard loopTask == nil else { return }

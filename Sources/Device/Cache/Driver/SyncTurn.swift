@@ -16,6 +16,8 @@ actor SyncTurn {
     private var isStarted = false
     private var isHeld = false
     private var syncCount = 0
+    /// Calls that ended with an error while a driver's loop was still running.
+    private var openEndCount = 0
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
     private var signals: [Int: WakeSignal] = [:]
@@ -60,23 +62,31 @@ actor SyncTurn {
         answering?.cancel()
         answering = nil
         for driver in drivers { await driver.stop() }
-        giveBackIfIdle()
+        giveBack()
     }
 
     /// Ends the drivers that no caller waits for, unless the loop runs.
     func rest() async {
         guard !isStarted, syncCount == 0 else { return }
         for driver in drivers { await driver.rest() }
-        giveBackIfIdle()
+        giveBack()
     }
 
     /// Syncs, or asks the process that holds the lock to do so.
     func sync() async throws {
         syncCount += 1
-        defer {
+        do {
+            try await syncOrAsk()
             syncCount -= 1
             giveBackIfIdle()
+        } catch {
+            syncCount -= 1
+            giveBackAfterLoops()
+            throw error
         }
+    }
+
+    private func syncOrAsk() async throws {
         if take() { return try await syncDrivers() }
         let number = try file.askForSync()
         let (key, signal) = addSignal()
@@ -118,9 +128,11 @@ actor SyncTurn {
     private func answer(_ number: Int64) async {
         syncCount += 1
         var trouble = ""
+        var hasEnded = true
         do {
             try await syncDrivers()
         } catch {
+            hasEnded = false
             trouble = "\(error)"
         }
         // If the answer cannot be stored, as on a full disk, the process that asked keeps waiting,
@@ -128,7 +140,7 @@ actor SyncTurn {
         try? file.answerSync(number, trouble: trouble)
         answering = nil
         syncCount -= 1
-        giveBackIfIdle()
+        if hasEnded { giveBackIfIdle() } else { giveBackAfterLoops() }
     }
 
     private func waitForTurn() async {
@@ -157,7 +169,25 @@ actor SyncTurn {
         return isHeld
     }
 
+    /// Gives the lock back once the loops have ended: after an error in one database, or the end of the caller's task,
+    /// they continue, and must not write beside another process that syncs.
+    private func giveBackAfterLoops() {
+        guard isHeld, !isStarted else { return }
+        openEndCount += 1
+        _ = world.startTask("cache turn's end") { await self.awaitLoops() }
+    }
+
+    private func awaitLoops() async {
+        for driver in drivers { await driver.loopEnd() }
+        openEndCount -= 1
+        giveBackIfIdle()
+    }
+
     private func giveBackIfIdle() {
+        if openEndCount == 0 { giveBack() }
+    }
+
+    private func giveBack() {
         guard isHeld, !isStarted, syncCount == 0 else { return }
         isHeld = false
         file.lock.giveBack()

@@ -178,7 +178,7 @@ extension CacheStore {
     func deletesFormer(
         _ row: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        guard row.change.kind == .save, row.isMadeAnew, let base = row.base,
+        guard row.change.kind == .save, row.isRecreated, let base = row.base,
             base.system?.sharing == nil, base.system?.shareRecordName == nil
         else { return false }
         let name = row.change.id.name

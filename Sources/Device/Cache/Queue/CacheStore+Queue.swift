@@ -159,7 +159,7 @@ extension CacheStore {
             row.base = nil
             row.earlier = []
             row.delivery = .notSent
-            if row.isMadeAnew { try needFetch(of: zone, database) }
+            if row.isRecreated { try needFetch(of: zone, database) }
             try putSystem(nil, of: item.change.id.name, zone, database)
         }
         try update(row, database)

@@ -50,7 +50,7 @@ extension CacheStore {
     /// - Parameter pending: its change before the deletion.
     func noteSent(_ old: RecordSnapshot, _ pending: PendingRow?, _ database: Database) throws {
         guard let pending, pending.change.kind == .save,
-            pending.base?.system == nil || pending.isMadeAnew
+            pending.base?.system == nil || pending.isRecreated
         else { return }
         let marks = pending.earlier + (pending.isUnanswered ? marksOfTimes(old) : [])
         guard !marks.isEmpty else { return }

@@ -111,13 +111,26 @@ extension CloudCache {
     ///   `invalidDatabase` if this cache does not keep the shared database.
     @discardableResult
     public func acceptShare(at url: URL) async throws -> CKRecordZone.ID {
-        let id = try await atService(.shared) { database in
+        let zone = ZoneID(try await accept(url))
+        // The user may have left the share, and the service not know it yet.
+        let database = try database(.shared)
+        try await file.disk.write { try database.store.rejoin(zone) }
+        database.tellDriver(ofZones: [zone], hasChanges: true)
+        try await sync()
+        if try await file.disk.read({ try database.store.state(of: zone) }) != .existing {
+            // Leaving it was on its way to the service.
+            _ = try await accept(url)
+            try await sync()
+        }
+        return CKRecordZone.ID(zone)
+    }
+
+    private func accept(_ url: URL) async throws -> CKRecordZone.ID {
+        try await atService(.shared) { database in
             let container = database.container
             return try await container.accept(try await container.shareMetadata(for: url))
                 .recordID.zoneID
         }
-        try await sync()
-        return id
     }
 
     /// Leaves a share: its zone is removed, here at once and at the service with the next sync. Works offline.

@@ -11,7 +11,7 @@ enum CacheFormat {
     /// "StrC", in SQLite's header: this is a cache.
     private static let applicationID: Int32 = 0x5374_7243
 
-    /// Formats 1 and 2 had no application_id. Format 1 had no tombstones, and no isMadeAnew and
+    /// Formats 1 and 2 had no application_id. Format 1 had no tombstones, and no isRecreated and
     /// isUncertain in pending changes; up to format 2 the fields had another encoding.
     static let format = StoredFormat(
         applicationID: applicationID,

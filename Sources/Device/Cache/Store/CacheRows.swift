@@ -88,7 +88,7 @@ struct PendingRow {
     /// Whether the record was deleted here before it was created again: its base is the former
     /// record, or nil if the service has confirmed that deletion, which the zone's changes may
     /// still report.
-    var isMadeAnew: Bool
+    var isRecreated: Bool
     /// Whether the service lost the record and it is sent again: other devices may have sent it too, and deleted it
     /// since.
     var isSentAgain: Bool
@@ -107,16 +107,16 @@ struct PendingRow {
 
     /// Whether it must wait for the zone's changes; see `CacheStore.isUnanswered`.
     var isUnanswered: Bool {
-        delivery != .notSent && (change.kind == .delete || base?.system == nil || isMadeAnew)
+        delivery != .notSent && (change.kind == .delete || base?.system == nil || isRecreated)
     }
 
     /// Whether it changes a new record, and the zone's changes have not reported the deletion of the former one yet;
     /// see `CacheStore.waitsForDeletion`.
-    var waitsForDeletion: Bool { isMadeAnew && base == nil }
+    var waitsForDeletion: Bool { isRecreated && base == nil }
 
     /// Whether it creates a record that the service does not have, under a name that it never had.
     var isNeverSent: Bool {
-        change.kind == .save && base == nil && delivery == .notSent && !isMadeAnew && !isSentAgain
+        change.kind == .save && base == nil && delivery == .notSent && !isRecreated && !isSentAgain
     }
 
     /// The number of columns.
@@ -148,7 +148,7 @@ struct PendingRow {
                 CKError.Code(rawValue: code) ?? .internalError,
                 message: try row.decode(String?.self, atIndex: 13) ?? "")
         }
-        isMadeAnew = try row.decode(atIndex: 14)
+        isRecreated = try row.decode(atIndex: 14)
         // Only this app's versions write the column; an unknown number is treated as `unknown`.
         delivery = Delivery(rawValue: try row.decode(atIndex: 15)) ?? .unknown
         isSentAgain = try row.decode(atIndex: 16)

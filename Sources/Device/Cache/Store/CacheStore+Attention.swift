@@ -58,6 +58,10 @@ extension CacheStore {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
                 try replace(row, with: server, zone, &outcome, database)
+                // The service may lose this version before it is fetched.
+                if let tag = server?.system?.changeTag {
+                    try addSentTags([tag], of: zone, database)
+                }
             }
         }
     }

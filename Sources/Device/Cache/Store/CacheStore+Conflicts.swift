@@ -58,7 +58,7 @@ extension CacheStore {
             return
         }
         if row.base?.isOfAnotherRecord(than: server) == true {
-            if !row.isMadeAnew,
+            if !row.isRecreated,
                 try isGivenUp(client, for: server, row, zone, &outcome, database)
             {
                 return
@@ -106,13 +106,36 @@ extension CacheStore {
         var row = pending
         row.base = server
         try update(row, database)
+        try noteReceived(server.id.name, zone, database)
+    }
+
+    private func receivedPrefix(_ zone: ZoneRow) -> String { "received/\(zone.key)/" }
+
+    /// Notes that the running full fetch received a record that is deleted here: if the deletion is discarded, the
+    /// record is not missing at the end of the fetch.
+    private func noteReceived(
+        _ name: String, _ zone: ZoneRow, _ database: Database
+    ) throws {
+        guard zone.isRefetching else { return }
+        try setText("\(zone.pass)", named: receivedPrefix(zone) + name, database)
+    }
+
+    /// Whether the running full fetch received a record that was deleted here at that time.
+    func wasReceived(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> Bool {
+        try zone.isRefetching
+            && text(named: receivedPrefix(zone) + name, database) == "\(zone.pass)"
+    }
+
+    func forgetReceived(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE '\(receivedPrefix(zone))%'")
     }
 
     /// Whether a record of the service is not the record of a pending deletion.
     func isOfAnotherRecord(
         _ server: RecordSnapshot, than deletion: PendingRow, _ zone: ZoneRow, _ database: Database
     ) throws -> Bool {
-        try isMadeAnew(server, after: deletion.base, database)
+        try isRecreated(server, after: deletion.base, database)
             || deletion.base?.isOfAnotherRecord(than: server) == true
                 && !isSentAgain(server, deletion, zone, database)
     }
@@ -241,11 +264,11 @@ extension CacheStore {
         // The service still has the record that was deleted here, or has it again after a loss; if records have no
         // field of times, only this device knows that.
         let here = try record(server.id.name, zone, database)
-        row.isMadeAnew =
+        row.isRecreated =
             try fieldTimesKey(ofType: server.type) == nil
-            ? row.isMadeAnew && (row.base != nil || row.delivery == .notSent)
-            : isMadeAnew(here, after: server)
-                && (row.isMadeAnew
+            ? row.isRecreated && (row.base != nil || row.delivery == .notSent)
+            : isRecreated(here, after: server)
+                && (row.isRecreated
                     || row.base == nil && lossMilliseconds(in: zone, database) != nil)
         row.isMoved = here.map { !$0.deleteSelfNames(leftSince: server).isEmpty } ?? false
         row.base = server
@@ -256,8 +279,8 @@ extension CacheStore {
     }
 
     /// Whether a record's times show that it was created after another one of its name was deleted.
-    func isMadeAnew(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
-        guard let made = record.flatMap({ madeAnewMilliseconds($0) }) else { return false }
-        return made > madeAnewMilliseconds(other) ?? .min
+    func isRecreated(_ record: RecordSnapshot?, after other: RecordSnapshot) -> Bool {
+        guard let made = record.flatMap({ recreatedMilliseconds($0) }) else { return false }
+        return made > recreatedMilliseconds(other) ?? .min
     }
 }

@@ -17,6 +17,12 @@ extension CacheStore {
         }
     }
 
+    /// Takes over the clock's correction that another process has stored.
+    func readClock(_ database: Database) throws {
+        guard let offset = try flag(.clockOffset, database).flatMap({ Int64($0) }) else { return }
+        clock.adopt(offset)
+    }
+
     /// Corrects the clock by times in answers of the service, and stores the correction.
     func noteTimes(
         saved: [Int64] = [], fetched: [Int64] = [], _ database: Database

@@ -32,6 +32,7 @@ extension CacheStore {
         edits: [LocalEdit], deletions: [RecordID], _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws -> (wantedZones: [ZoneID], encrypted: Set<EncryptedField>) {
+        try readClock(database)
         let now = nowMilliseconds
         outcome.isLocal = true
         try noteWhoEdits(database)
@@ -195,11 +196,11 @@ extension CacheStore {
         stampVersion(&new, over: old.map { _ in new } ?? edit.original)
         let edited = stamp(&new, over: before, now, after: pending?.editedMilliseconds)
         let base = old.map { $0.system == nil ? nil : $0 } ?? edit.original
-        let isMadeAnew = try isMadeAnew(edit, over: old, pending, base, database)
-        if isMadeAnew, let key = fieldTimesKey(ofType: new.type) {
-            new.stampMakingAnew(
+        let isRecreated = try isRecreated(edit, over: old, pending, base, database)
+        if isRecreated, let key = fieldTimesKey(ofType: new.type) {
+            new.stampRecreation(
                 in: key, after: pending?.base,
-                former: try madeAnewMilliseconds(ofDeleted: new.id, database), at: now)
+                former: try recreatedMilliseconds(ofDeleted: new.id, database), at: now)
         }
         try put(new, isEdit: true, zone, database)
         let isMoved = (pending?.base ?? base).map { !new.deleteSelfNames(leftSince: $0).isEmpty }
@@ -213,8 +214,8 @@ extension CacheStore {
                 }
             }
             if row.change.kind == .delete {
-                row.isMadeAnew = isMadeAnew
-                if row.isMadeAnew, row.base == nil { try needFetch(of: zone, database) }
+                row.isRecreated = isRecreated
+                if row.isRecreated, row.base == nil { try needFetch(of: zone, database) }
                 row.delivery = .notSent
             }
             row.change = row.change.followed(by: .save)
@@ -225,7 +226,7 @@ extension CacheStore {
         } else {
             try queue(
                 .save, edit.id.name, zone, base: base, editedMilliseconds: edited,
-                isMadeAnew: isMadeAnew, isMoved: isMoved ?? false, database)
+                isRecreated: isRecreated, isMoved: isMoved ?? false, database)
         }
         return true
     }
@@ -248,7 +249,7 @@ extension CacheStore {
     }
 
     /// Whether an edit creates a record with the name of a deleted one that the service has or had.
-    private func isMadeAnew(
+    private func isRecreated(
         _ edit: LocalEdit, over old: RecordSnapshot?, _ pending: PendingRow?,
         _ base: RecordSnapshot?, _ database: Database
     ) throws -> Bool {
@@ -304,7 +305,7 @@ extension CacheStore {
         try noteSent(old, pending, database)
         if var row = pending {
             if row.base == nil, row.isUnanswered, let server = try met(name, zone, database),
-                !isMadeAnew(server, after: old)
+                !isRecreated(server, after: old)
             {
                 row.base = server
                 try forgetMet(name, zone, database)

@@ -113,7 +113,7 @@ extension CacheStore {
         guard let here = try record(server.id.name, zone, database) else {
             // It was here, and the service had it before the backup: its deletion came later.
             guard isCommon, let deletion = try lostDeletion(of: server.id, database),
-                createsZones || deletion.milliseconds != nil, try !isMadeAnew(server, database)
+                createsZones || deletion.milliseconds != nil, try !isRecreated(server, database)
             else { return false }
             try queue(
                 .delete, server.id.name, zone, base: server,
@@ -140,7 +140,7 @@ extension CacheStore {
         _ row: inout PendingRow, on server: RecordSnapshot, _ lost: inout LostHistory?,
         _ database: Database
     ) throws {
-        guard let history = lost, row.change.kind == .save, !row.isMadeAnew,
+        guard let history = lost, row.change.kind == .save, !row.isRecreated,
             let system = row.base?.system, system.changeTag != server.system?.changeTag,
             history.contains(system)
         else { return }
@@ -188,12 +188,12 @@ extension CacheStore {
     ///
     /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
     /// - Returns: whether the record is sent as a new one, or waits to be sent.
-    func sendLostAnew(
+    func sendLostAgain(
         _ name: String, created: Int64?, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ database: Database
     ) throws -> Bool {
         guard lost != nil, let here = try record(name, zone, database),
-            let made = madeAnewMilliseconds(here),
+            let made = recreatedMilliseconds(here),
             created == nil || here.system?.createdMilliseconds != created
         else { return false }
         // A record whose save was not answered is already pending; the deleted one was created before it.
@@ -214,7 +214,7 @@ extension CacheStore {
         // A refused change may be sent again before the zone's changes are fetched, which may never happen.
         let rounds = row.change.conflictRounds
         guard try rounds == 0 || rounds < Self.refusalsAwaited && needsFetch(zone, database),
-            !row.isMadeAnew, let base = row.base, let system = base.system,
+            !row.isRecreated, let base = row.base, let system = base.system,
             let version = system.version
         else { return false }
         guard let server else { return row.change.kind == .save }

@@ -129,7 +129,7 @@ extension CacheStore {
     ) throws {
         for name in page.deletedNames {
             let created = page.createdMillisecondsOfDeleted[name]
-            if try sendLostAnew(name, created: created, zone, &lost, database) { continue }
+            if try sendLostAgain(name, created: created, zone, &lost, database) { continue }
             let id = RecordID(name: name, zoneID: zone.id)
             if try pending(name, zone, database)?.change.kind != .save,
                 try !isOfFormer(deletionOf: id, created: created, database)
@@ -145,7 +145,7 @@ extension CacheStore {
     private func isOfFormer(
         deletionOf id: RecordID, created: Int64?, _ database: Database
     ) throws -> Bool {
-        guard let created, let deleted = try madeAnewMilliseconds(ofDeleted: id, database)
+        guard let created, let deleted = try recreatedMilliseconds(ofDeleted: id, database)
         else { return false }
         return created < deleted
     }
@@ -168,6 +168,7 @@ extension CacheStore {
     ) throws {
         if zone.isRefetching {
             try reconcile(zone, &lost, &outcome, database)
+            try forgetReceived(in: zone, database)
             try setLastIntactVersion(nil, of: zone, database)
             try forgetRefetchedAfter(of: zone, database)
             try forgetRemaking(of: zone, database)
@@ -289,8 +290,8 @@ extension CacheStore {
         if row.base == nil {
             // The record was created here and the deletion is that of a former one, unless this one was sent and
             // arrived, or another device was the first to send it again.
-            let isKnownThere = row.isSentAgain && madeAnewMilliseconds(client) == nil
-            guard row.delivery != .notSent || isKnownThere, !row.isMadeAnew else { return }
+            let isKnownThere = row.isSentAgain && recreatedMilliseconds(client) == nil
+            guard row.delivery != .notSent || isKnownThere, !row.isRecreated else { return }
             if row.delivery == .notSent, row.change.generation == 1 {
                 // It was queued because of the loss, and not edited.
                 try removePending(row, database)
@@ -299,7 +300,7 @@ extension CacheStore {
                 return
             }
         }
-        if try row.isMadeAnew && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
+        if try row.isRecreated && (row.delivery == .notSent || deletesFormer(row, zone, database)) {
             // The deletion is that of the former record.
             try sendAsNew(&row, zone, database)
             return
@@ -313,11 +314,12 @@ extension CacheStore {
             outcome.changedIDs.insert(id)
             outcome.events.append(.editOfDeletedRecord(client: try client.record()))
         case .resurrect:
-            if let made = madeAnewMilliseconds(client), let key = fieldTimesKey(ofType: client.type)
+            if let made = recreatedMilliseconds(client),
+                let key = fieldTimesKey(ofType: client.type)
             {
                 // Another record than the deleted one: that deletion, if a loss has it repeated, is not this one's.
                 var next = client
-                next.stampMakingAnew(in: key, after: client, former: made, at: nowMilliseconds)
+                next.stampRecreation(in: key, after: client, former: made, at: nowMilliseconds)
                 try put(next, isEdit: true, zone, database)
                 row.change.generation += 1
             }
@@ -330,7 +332,7 @@ extension CacheStore {
     ) throws {
         row.base = nil
         row.earlier = []
-        row.isMadeAnew = false
+        row.isRecreated = false
         row.delivery = .notSent
         try update(row, database)
         try putSystem(nil, of: row.change.id.name, zone, database)

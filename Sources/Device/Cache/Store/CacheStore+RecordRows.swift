@@ -67,7 +67,8 @@ extension CacheStore {
         _ record: RecordSnapshot, isEdit: Bool, _ zone: ZoneRow, _ database: Database
     ) throws -> Int64 {
         // A record that the service once had may have been deleted there.
-        let isReceived = !isEdit || record.system == nil
+        let isReceived =
+            try !isEdit || record.system == nil || wasReceived(record.id.name, zone, database)
         try database.cachedStatement(sql: Self.insertSQL).execute(arguments: [
             zone.key, NameHash.of(record.id.name), record.id.name, record.type, record.systemData,
             record.parentRecordName, record.fieldsData, isReceived ? zone.pass : zone.pass - 1,
@@ -164,7 +165,7 @@ extension CacheStore {
         if try keepsTombstone && hasTombstone(of: id, database) { return true }
         let version: Int64? = milliseconds == nil ? .max : isKnownThere ? nil : 0
         try addTombstone(
-            zone.id, name, deleted: milliseconds, madeAnew: madeAnewMilliseconds(removed),
+            zone.id, name, deleted: milliseconds, recreated: recreatedMilliseconds(removed),
             version: version, database)
         return true
     }

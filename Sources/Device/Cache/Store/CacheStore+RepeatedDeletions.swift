@@ -45,13 +45,13 @@ extension CacheStore {
         var deleted = unansweredMilliseconds(server, deletions)
         if deleted == nil, deletions.isAfterLoss,
             let lost = try repeatableMilliseconds(name, zone, database),
-            wasThere(server, at: lost), try !isMadeAnew(server, database)
+            wasThere(server, at: lost), try !isRecreated(server, database)
         {
             deleted = lost
         }
-        if deleted == nil, let made = madeAnewMilliseconds(server),
-            let known = try deletionOfMadeAnew(server.id, deletions, database),
-            known.madeAnew == made
+        if deleted == nil, let made = recreatedMilliseconds(server),
+            let known = try deletionOfRecreated(server.id, deletions, database),
+            known.recreated == made
         {
             deleted = known.milliseconds
         }
@@ -67,7 +67,7 @@ extension CacheStore {
         if deletions.unanswered[name] != nil { return true }
         guard deletions.isAfterLoss else { return false }
         if try repeatableMilliseconds(name, zone, database) != nil { return true }
-        return try deletionOfMadeAnew(RecordID(name: name, zoneID: zone.id), deletions, database)
+        return try deletionOfRecreated(RecordID(name: name, zoneID: zone.id), deletions, database)
             != nil
     }
 
@@ -75,9 +75,9 @@ extension CacheStore {
     ///
     /// It may be at the service: if the copy brought the former record back, other devices take it for that record's
     /// deletion, and send theirs again. The time of its creation under the reused name identifies it.
-    private func deletionOfMadeAnew(
+    private func deletionOfRecreated(
         _ id: RecordID, _ deletions: RepeatableDeletions, _ database: Database
-    ) throws -> (milliseconds: Int64, madeAnew: Int64)? {
+    ) throws -> (milliseconds: Int64, recreated: Int64)? {
         guard let lost = deletions.lossMilliseconds else { return nil }
         let statement = try database.cachedStatement(
             sql: """
@@ -111,27 +111,27 @@ extension CacheStore {
     /// elsewhere, by its times: a deletion of the former record must not delete it.
     ///
     /// - Parameter base: the deleted record, if the pending deletion has it.
-    func isMadeAnew(
+    func isRecreated(
         _ server: RecordSnapshot, after base: RecordSnapshot? = nil, _ database: Database
     ) throws -> Bool {
-        guard let made = madeAnewMilliseconds(server) else { return false }
+        guard let made = recreatedMilliseconds(server) else { return false }
         let known = [
-            try madeAnewMilliseconds(ofDeleted: server.id, database),
-            base.flatMap { madeAnewMilliseconds($0) },
+            try recreatedMilliseconds(ofDeleted: server.id, database),
+            base.flatMap { recreatedMilliseconds($0) },
         ]
         return made > known.compactMap(\.self).max() ?? .min
     }
 
     /// Whether a record preceded the one that was deleted last under its name.
     func isFormer(_ record: RecordSnapshot, _ database: Database) throws -> Bool {
-        guard let deleted = try madeAnewMilliseconds(ofDeleted: record.id, database)
+        guard let deleted = try recreatedMilliseconds(ofDeleted: record.id, database)
         else { return false }
-        return madeAnewMilliseconds(record) ?? .min < deleted
+        return recreatedMilliseconds(record) ?? .min < deleted
     }
 
     /// When a record was created with the name of a deleted one; nil for the first of its name.
-    func madeAnewMilliseconds(_ record: RecordSnapshot) -> Int64? {
-        fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).madeAnewMilliseconds }
+    func recreatedMilliseconds(_ record: RecordSnapshot) -> Int64? {
+        fieldTimesKey(ofType: record.type).flatMap { FieldTimes(record[$0]).recreatedMilliseconds }
     }
 
     /// Whether a record existed at a time, as shown by a value of that age or older.
@@ -327,12 +327,13 @@ extension CacheStore {
     func noteUnwanted(_ row: ZoneRow, _ database: Database) throws {
         let known = try text(named: generationName(of: row), database)
         // Deleted once more before the first deletion was sent.
-        if known == nil, row.state == .unwanted { return }
+        if try known == nil && waitsForDeletion(row, database) { return }
         try setText(known, named: unwantedName(of: row), database)
     }
 
     func forgetUnwanted(_ row: ZoneRow, _ database: Database) throws {
         try setText(nil, named: unwantedName(of: row), database)
+        try forgetDetaching(of: row, database)
     }
 
     /// The generations of the zones that the app deleted, as far as the service had reported them.

@@ -79,7 +79,7 @@ extension CacheStore {
 
     /// When the record that was deleted last under a name had been created under a reused name; nil for the first of
     /// its name.
-    func madeAnewMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
+    func recreatedMilliseconds(ofDeleted id: RecordID, _ database: Database) throws -> Int64? {
         try Int64?.fetchOne(
             database.cachedStatement(
                 sql: """
@@ -103,10 +103,10 @@ extension CacheStore {
 
     /// - Parameters:
     ///   - milliseconds: when it was deleted here; nil if it was deleted elsewhere.
-    ///   - madeAnew: when the deleted record was created again; nil for the first of its name.
+    ///   - recreated: when the deleted record was created again; nil for the first of its name.
     ///   - version: the version at which the service has the deletion; see `CacheFormat.versionsOfDeletions`.
     func addTombstone(
-        _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, madeAnew: Int64? = nil,
+        _ zone: ZoneID, _ name: String, deleted milliseconds: Int64? = nil, recreated: Int64? = nil,
         version: Int64? = nil, _ database: Database
     ) throws {
         // A record that may have been sent under the name before may still return.
@@ -118,7 +118,7 @@ extension CacheStore {
                     WHERE database = ?1 AND owner = ?2 AND zone = ?3 AND name = ?4))
                 """
         ).execute(arguments: [
-            scope.rawValue, zone.ownerName, zone.name, name, milliseconds, madeAnew, version,
+            scope.rawValue, zone.ownerName, zone.name, name, milliseconds, recreated, version,
         ])
     }
 
@@ -168,14 +168,14 @@ extension CacheStore {
             row.base?.type, row.base?.systemData, row.base?.parentRecordName,
             row.base?.fieldsData, SentMarks.data(row.earlier), row.change.conflictRounds,
             row.change.attempts, row.failure?.code.rawValue, row.failure?.message,
-            row.isMadeAnew, row.delivery.rawValue, row.isSentAgain, row.isMoved, row.sequence,
+            row.isRecreated, row.delivery.rawValue, row.isSentAgain, row.isMoved, row.sequence,
         ])
     }
 
     /// Queues a change of a record without a pending one.
     func queue(
         _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
-        editedMilliseconds: Int64, isMadeAnew: Bool = false, isSentAgain: Bool = false,
+        editedMilliseconds: Int64, isRecreated: Bool = false, isSentAgain: Bool = false,
         isMoved: Bool = false, _ database: Database
     ) throws {
         try database.cachedStatement(
@@ -186,9 +186,9 @@ extension CacheStore {
                 """
         ).execute(arguments: [
             zone.key, name, kind.rawValue, editedMilliseconds, base?.type, base?.systemData,
-            base?.parentRecordName, base?.fieldsData, isMadeAnew, isSentAgain, isMoved,
+            base?.parentRecordName, base?.fieldsData, isRecreated, isSentAgain, isMoved,
         ])
-        if isMadeAnew { try needFetch(of: zone, database) }
+        if isRecreated { try needFetch(of: zone, database) }
     }
 
     /// Marks a zone to be fetched soon, also after a restart.

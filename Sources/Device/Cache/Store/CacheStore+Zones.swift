@@ -201,7 +201,10 @@ extension CacheStore {
             try checkUser(database)
             let known = try deletionsKnown(in: pages, database)
             for (id, reason) in pages.deleted where !known.contains(id) {
-                guard let row = try zone(id, database), row.state != .wanted else { continue }
+                // A zone that waits to be created, or was refused, is not the deleted one.
+                guard let row = try zone(id, database), row.state != .wanted,
+                    row.state != .refused
+                else { continue }
                 // It was created again since and must still be fetched as a whole.
                 if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
@@ -357,6 +360,7 @@ extension CacheStore {
         try setLastIntactVersion(nil, of: row, database)
         try forgetRefetch(of: row, database)
         try forgetProgress(of: row, database)
+        try forgetReceived(in: row, database)
         try forgetSentTags(of: row, database)
         try forgetRemaking(of: row, database)
         try setAwaited(false, row, database)

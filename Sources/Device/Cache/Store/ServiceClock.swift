@@ -62,6 +62,14 @@ final class ServiceClock: Sendable {
         }
     }
 
+    /// Takes over the correction in the file, which another process may have stored.
+    func adopt(_ milliseconds: Int64) {
+        state.withLock {
+            $0.offset = milliseconds
+            $0.isKept = true
+        }
+    }
+
     /// Restores the former correction, after the file could not be written.
     func undo(to milliseconds: Int64) {
         state.withLock {

@@ -66,7 +66,7 @@ extension CacheStore {
     private func noteMet(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
-        let data = [server.systemData ?? Data(), server.fieldsData].map { $0.base64EncodedString() }
+        let data = [server.systemData ?? Data(), server.fieldsData].map { Base64.text([UInt8]($0)) }
         let text = [server.type, server.parentRecordName ?? ""] + data
         try setText(
             text.joined(separator: "\n"), named: metPrefix(zone) + server.id.name, database)
@@ -76,7 +76,7 @@ extension CacheStore {
     func met(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
         guard let text = try text(named: metPrefix(zone) + name, database) else { return nil }
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        let data = parts.suffix(2).map { [UInt8](Data(base64Encoded: $0) ?? Data()) }
+        let data = parts.suffix(2).map { Base64.bytes($0) ?? [] }
         guard parts.count == 4 else { return nil }
         return try data[0].withUnsafeBytes { system in
             try data[1].withUnsafeBytes { fields in

@@ -44,6 +44,18 @@ extension CacheStore {
         try setUnwanted(row, database)
     }
 
+    /// Takes back that the user left a shared zone, if the service has not confirmed it.
+    func rejoin(_ id: ZoneID) throws {
+        try file.write { database in
+            guard let row = try zone(id, database), row.state == .unwanted else { return }
+            try forgetUnwanted(row, database)
+            try database.execute(
+                sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
+                arguments: [row.key])
+            try file.noteChange(of: [], in: scope, database)
+        }
+    }
+
     /// Stops fetching and sending a zone. Its token stays, because it shows later what was deleted or lost meanwhile.
     func detach(_ id: ZoneID) throws {
         try file.write { database in
@@ -53,6 +65,9 @@ extension CacheStore {
                     "The zone is not on this device. Pass a zone that is on this device.")
             }
             guard row.state != .detached else { return }
+            try setText(
+                row.state == .existing ? nil : "\(row.state.rawValue)",
+                named: detachedName(of: row), database)
             try database.execute(
                 sql: "UPDATE zone SET state = 5, needsFetch = 0 WHERE id = ?",
                 arguments: [row.key])
@@ -71,10 +86,12 @@ extension CacheStore {
             }
             guard row.state == .detached else { return }
             try file.noteChange(of: [], in: scope, database)
+            let state = try stateBeforeDetaching(row, database)
+            try forgetDetaching(of: row, database)
             guard row.token == ZoneRow.gone else {
                 try database.execute(
-                    sql: "UPDATE zone SET state = 1, needsFetch = 1 WHERE id = ?",
-                    arguments: [row.key])
+                    sql: "UPDATE zone SET state = ?, needsFetch = ? WHERE id = ?",
+                    arguments: [state.rawValue, state == .existing, row.key])
                 return
             }
             guard createsZones else {
@@ -85,6 +102,27 @@ extension CacheStore {
             }
             try recreate(row, database)
         }
+    }
+
+    private func detachedName(of row: ZoneRow) -> String { "detached/\(row.key)" }
+
+    /// The state to which a detached zone returns: what was still to be done with it at the service waits meanwhile.
+    private func stateBeforeDetaching(
+        _ row: ZoneRow, _ database: Database
+    ) throws -> ZoneRow.State {
+        try text(named: detachedName(of: row), database).flatMap { Int($0) }
+            .flatMap { ZoneRow.State(rawValue: $0) } ?? .existing
+    }
+
+    func forgetDetaching(of row: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: detachedName(of: row), database)
+    }
+
+    /// Whether the app deleted a zone, and the service has not confirmed that.
+    func waitsForDeletion(_ row: ZoneRow, _ database: Database) throws -> Bool {
+        let state =
+            row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
+        return state == .unwanted || state == .replaced
     }
 
     /// Whether a zone must be fetched, even if the database's changes do not name it.

@@ -14,12 +14,14 @@ struct AnswerMatching: Sendable {
     /// The record name of the user, as far as it is known.
     let user: String?
 
-    static let mismatch =
-        "The service answered about an item other than the requested one; nothing of it was kept."
+    fileprivate static let answeredItem = "AnsweredItem"
 
     static func error(asked: String, answered: String) -> CKError {
         CKError(
-            .internalError, mismatch, details: ["AskedItem": asked, "AnsweredItem": answered])
+            .internalError,
+            "The service answered about an item other than the requested one; nothing of it was"
+                + " kept.",
+            details: ["AskedItem": asked, answeredItem: answered])
     }
 
     static func check(_ answered: String?, _ asked: String) throws {
@@ -130,6 +132,6 @@ extension AnswerMatching {
 extension CKError {
     /// Whether an answer was about an item other than the requested one.
     var isMismatch: Bool {
-        code == .internalError && localizedDescription == AnswerMatching.mismatch
+        code == .internalError && userInfo[AnswerMatching.answeredItem] != nil
     }
 }

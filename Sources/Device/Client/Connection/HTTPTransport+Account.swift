@@ -22,7 +22,7 @@ extension HTTPTransport: AccountTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationRequired,
-                    "Tokens belong to an account, and there is none; sign in."))
+                    "Tokens belong to an account, and nobody is signed in; sign in."))
         }
         return token
     }

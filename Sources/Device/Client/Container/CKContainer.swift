@@ -147,7 +147,7 @@ extension ContainerCore {
         let answer = try await sender(scope: .public, pace: pace)
             .send(UsersCaller.self, EmptyBody())
         guard let name = answer.identity.userRecordName else {
-            throw CKError(.internalError, "The service did not name the user.")
+            throw CKError(.internalError, "The service's answer names no user; try again.")
         }
         connection.rememberUser(name, container: identifier, changeCount: changeCount)
         return name

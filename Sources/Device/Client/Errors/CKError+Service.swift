@@ -65,7 +65,7 @@ extension CKError {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        // Apple's live service gives this reason for tokens that it does not know.
+        // Apple's service has no code for tokens that it does not know, only this reason.
         case .badRequest where error.reason.hasPrefix("Unknown sync continuation"):
             .changeTokenExpired
         case .badRequest: .invalidArguments
@@ -183,13 +183,14 @@ extension ServiceError {
     /// The service's reason, which is in Apple's words, followed by what to do if the reason does not say it.
     fileprivate var advice: String? {
         // A reason that ends with a period, such as for a wrong password, already says what to do.
-        if code == .authenticationFailed, !reason.hasSuffix(".") {
+        let isComplete = reason.hasSuffix(".")
+        if code == .authenticationFailed, !isComplete {
             return reason
                 + ": the service does not accept this token for this container and environment."
                 + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
                 + " \"development\" is valid only with --dev."
         }
-        if code == .authenticationRequired, reason == "request needs authorization" {
+        if code == .authenticationRequired, !isComplete {
             return reason
                 + ": the service does not accept this web-auth token, or no longer does. Sign in again,"
                 + " or set STRATUS_WEB_AUTH_TOKEN to one of `stratus token create --user`."

@@ -173,7 +173,8 @@ extension CKDatabaseOperation {
         let connection = effectiveDatabase.core.connection
         guard let journal = OperationJournal.opened(url) else {
             throw CKError(
-                .invalidArguments, "An operation of this identifier runs already; wait for it.")
+                .invalidArguments,
+                "An operation with this identifier is already running; wait for it.")
         }
         let age = connection.world.now.timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation

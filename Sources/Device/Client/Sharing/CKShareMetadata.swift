@@ -85,7 +85,8 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         }
         return CKError(
             .participantMayNeedVerification,
-            "Verify with the service that one of the invited addresses is yours.",
+            "The share invites an e-mail address or phone number that is not verified as yours; verify"
+                + " it with the service.",
             details: [
                 "InvitedAddresses": matches.compactMap { $0.emailAddress ?? $0.phoneNumber }
             ])

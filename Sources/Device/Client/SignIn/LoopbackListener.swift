@@ -134,7 +134,8 @@ final class LoopbackDoor: Sendable {
             defer { state.isTaken = true }
             return !state.isTaken
         }
-        return isFirst ? .token(token) : .refused(.gone, "The app already has its sign-in.")
+        return isFirst
+            ? .token(token) : .refused(.gone, "The app is already signed in; close this page.")
     }
 }
 

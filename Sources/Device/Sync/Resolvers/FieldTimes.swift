@@ -27,7 +27,7 @@ public struct FieldTimes: Hashable, Sendable {
     /// Any participant of a shared record can write its times; those that would overflow count as none.
     private static let known: Range<Int64> = (-1 << 60)..<(1 << 60)
     private static let parentName = "\u{1}parent"
-    private static let madeAnew = Field(name: "\u{1}madeAnew", value: .int64(1))
+    private static let recreated = Field(name: "\u{1}madeAnew", value: .int64(1))
 
     /// Makes an empty value: no field has a time.
     public init() {}
@@ -72,9 +72,9 @@ public struct FieldTimes: Hashable, Sendable {
     /// When the record was created with the name of a deleted one; nil for the first of its name.
     ///
     /// Of two records of one name, the one that was created last wins, without fields of the other.
-    package var madeAnewMilliseconds: Int64? {
-        get { values[Self.mark(of: Self.madeAnew)] }
-        set { values[Self.mark(of: Self.madeAnew)] = newValue }
+    package var recreatedMilliseconds: Int64? {
+        get { values[Self.mark(of: Self.recreated)] }
+        set { values[Self.mark(of: Self.recreated)] = newValue }
     }
 
     /// When a field got its value, or was removed.
@@ -243,7 +243,7 @@ extension RecordSnapshot {
             old.flatMap { FieldTimes.parentField($0.parentRecordName) },
             FieldTimes.parentField("")?.name ?? "")
         times.takeRemovals(of: known, butFor: fields)
-        times.madeAnewMilliseconds = known.madeAnewMilliseconds
+        times.recreatedMilliseconds = known.recreatedMilliseconds
         self[key] = times.value
     }
 
@@ -280,13 +280,13 @@ extension RecordSnapshot {
     /// former ones.
     ///
     /// - Parameter former: when the last deleted one was created again, in milliseconds; nil for the first of its name.
-    package mutating func stampMakingAnew(
+    package mutating func stampRecreation(
         in key: String, after deleted: RecordSnapshot?, former: Int64? = nil, at now: Int64
     ) {
         var times = FieldTimes(self[key])
-        let last = [FieldTimes(deleted?[key]).madeAnewMilliseconds, former]
+        let last = [FieldTimes(deleted?[key]).recreatedMilliseconds, former]
             .compactMap(\.self).max()
-        times.madeAnewMilliseconds = max(now, last.map { $0 == .max ? .max : $0 + 1 } ?? .min)
+        times.recreatedMilliseconds = max(now, last.map { $0 == .max ? .max : $0 + 1 } ?? .min)
         self[key] = times.value
     }
 

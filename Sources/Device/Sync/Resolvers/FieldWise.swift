@@ -39,7 +39,7 @@ public struct FieldWise: ConflictResolver {
         if let resolution = sides.resolutionOfTwoRecords { return resolution }
         var merged = conflict.server
         var times = FieldTimes()
-        times.madeAnewMilliseconds = sides.clientTimes.madeAnewMilliseconds
+        times.recreatedMilliseconds = sides.clientTimes.recreatedMilliseconds
         for name in sides.names {
             let rule = fieldRules[name] ?? .editDate
             if sides.mergeLists(name, rule, &merged, &times) { continue }
@@ -124,7 +124,7 @@ private struct Sides {
     /// edited.
     var resolutionOfTwoRecords: ConflictResolution? {
         let (client, server) = (
-            clientTimes.madeAnewMilliseconds, serverTimes.madeAnewMilliseconds
+            clientTimes.recreatedMilliseconds, serverTimes.recreatedMilliseconds
         )
         guard client != server else { return nil }
         guard client ?? .min > server ?? .min else { return .keepServer }

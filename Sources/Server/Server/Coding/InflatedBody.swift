@@ -161,7 +161,8 @@ extension ServiceError {
     )
 
     fileprivate static let bodyNotInflated = ServiceError(
-        .badRequest, "The body is not what its Content-Encoding says, or has no end; send it again."
+        .badRequest,
+        "The body does not match its Content-Encoding, or is incomplete; send it again."
     )
 
     fileprivate static let inflatesTooMuch = ServiceError(

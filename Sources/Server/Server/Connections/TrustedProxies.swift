@@ -2,7 +2,7 @@ import NIOCore
 
 /// The proxies that are trusted to say where a request comes from: networks of addresses, such as `10.0.0.0/8` or
 /// `2001:db8::/32`.
-public struct TrustedProxies: Hashable, Sendable {
+package struct TrustedProxies: Hashable, Sendable {
     private struct Network: Hashable, Sendable {
         var bytes: [UInt8]
         var bits: Int
@@ -20,14 +20,14 @@ public struct TrustedProxies: Hashable, Sendable {
     private var networks: [Network] = []
 
     /// No proxy is trusted.
-    public static let none = TrustedProxies()
+    package static let none = TrustedProxies()
 
     private init() {}
 
     /// Reads networks separated by commas; a single address is a network of one.
     ///
     /// - Returns: Nil when one of them is invalid.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         for part in text.split(separator: ",") {
             let halves = part.filter { $0 != " " }.split(
                 separator: "/", maxSplits: 1, omittingEmptySubsequences: false)

@@ -3,10 +3,10 @@ import Foundation
 import NIOCore
 
 /// The place of an identity provider's public keys: an address or a file.
-public struct IdentityProviderKeys: Sendable {
+package struct IdentityProviderKeys: Sendable {
     /// The address answered with another status than 200.
-    public struct Unavailable: Error {
-        public var httpStatus: UInt
+    package struct Unavailable: Error {
+        package var httpStatus: UInt
     }
 
     /// The most bytes of a set of keys.
@@ -17,7 +17,7 @@ public struct IdentityProviderKeys: Sendable {
 
     /// - Parameter place: An `https://…` address, an `http://…` address of this machine, or a path.
     /// - Returns: Nil for any other address.
-    public init?(_ place: String) {
+    package init?(_ place: String) {
         if place.contains("://"), !place.hasPrefix("https://") {
             let host = place.dropFirst("http://".count).prefix { $0 != ":" && $0 != "/" }
             guard place.hasPrefix("http://"), host == "127.0.0.1" || host == "localhost" else {
@@ -28,7 +28,7 @@ public struct IdentityProviderKeys: Sendable {
     }
 
     /// Reads the keys from the file or the address.
-    public func fetch() async throws -> String {
+    package func fetch() async throws -> String {
         guard place.contains("://") else {
             return try String(contentsOfFile: place, encoding: .utf8)
         }

@@ -2,7 +2,7 @@ import CoreMetrics
 import Synchronization
 
 /// Keeps the values of swift-metrics, and writes them in Prometheus's text format 0.0.4.
-public final class PrometheusMetrics: MetricsFactory {
+package final class PrometheusMetrics: MetricsFactory {
     private struct State {
         var counters: [MetricSeries: MetricCounter] = [:]
         var gauges: [MetricSeries: MetricGauge] = [:]
@@ -11,22 +11,22 @@ public final class PrometheusMetrics: MetricsFactory {
 
     private let state = Mutex(State())
 
-    public init() {}
+    package init() {}
 
-    public func makeCounter(
+    package func makeCounter(
         label: String, dimensions: [(String, String)]
     ) -> any CounterHandler {
         counter(MetricSeries(label, dimensions))
     }
 
-    public func makeRecorder(
+    package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
         let series = MetricSeries(label, dimensions)
         return aggregate ? histogram(series) : gauge(series)
     }
 
-    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(MetricSeries(label, dimensions))
     }
 
@@ -55,12 +55,12 @@ public final class PrometheusMetrics: MetricsFactory {
     }
 
     // Series stay, since a count remains true.
-    public func destroyCounter(_ handler: any CounterHandler) {}
-    public func destroyRecorder(_ handler: any RecorderHandler) {}
-    public func destroyTimer(_ handler: any TimerHandler) {}
+    package func destroyCounter(_ handler: any CounterHandler) {}
+    package func destroyRecorder(_ handler: any RecorderHandler) {}
+    package func destroyTimer(_ handler: any TimerHandler) {}
 
     /// All series, one per line, in the order of names.
-    public func text() -> String {
+    package func text() -> String {
         let (counters, gauges, histograms) = state.withLock {
             ($0.counters, $0.gauges, $0.histograms)
         }

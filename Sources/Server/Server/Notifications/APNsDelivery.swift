@@ -14,7 +14,7 @@ import StratusWire
 ///
 /// Source: Apple's "Sending notification requests to APNs" and "Handling notification responses from
 /// APNs".
-public struct APNsDelivery: PushDelivery {
+package struct APNsDelivery: PushDelivery {
     private let settings: APNsSettings
     private let token: APNsToken
     private let client: HTTPClient
@@ -26,7 +26,7 @@ public struct APNsDelivery: PushDelivery {
     ///   - client: The HTTP client for the connections; the caller must shut down one of its own.
     ///   - attemptSeconds: How long one attempt may take, including the connection.
     /// - Throws: ``APNsKeyError`` when the key cannot be read.
-    public init(
+    package init(
         _ settings: APNsSettings, client: HTTPClient = .shared, attemptSeconds: Double = 30,
         world: World = .live
     ) throws {
@@ -36,7 +36,7 @@ public struct APNsDelivery: PushDelivery {
         token = try APNsToken(settings, world: world)
     }
 
-    public func send(_ push: Push) async -> PushOutcome {
+    package func send(_ push: Push) async -> PushOutcome {
         do {
             let text = try await token.text()
             let response = try await client.execute(
@@ -101,19 +101,19 @@ public struct APNsDelivery: PushDelivery {
 }
 
 /// The address of the push service and the credentials for it.
-public struct APNsSettings: Sendable {
+package struct APNsSettings: Sendable {
     /// The signing key as PEM, as in the file that Apple issues (`AuthKey_….p8`).
-    public var privateKey: String
+    package var privateKey: String
     /// The key's identifier: ten characters.
-    public var keyIdentifier: String
+    package var keyIdentifier: String
     /// The developer team's identifier: ten characters.
-    public var teamIdentifier: String
+    package var teamIdentifier: String
     /// The app's bundle identifier; nil takes each container's name without `iCloud.`.
-    public var topic: String?
+    package var topic: String?
     /// The push service's address; nil for Apple's.
-    public var url: String?
+    package var url: String?
 
-    public init(
+    package init(
         privateKey: String, keyIdentifier: String, teamIdentifier: String, topic: String? = nil,
         url: String? = nil
     ) {

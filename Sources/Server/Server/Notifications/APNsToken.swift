@@ -57,7 +57,7 @@ actor APNsToken {
 }
 
 /// The signing key is not an ES256 key in PEM.
-public struct APNsKeyError: Error, CustomStringConvertible {
-    public let description =
+package struct APNsKeyError: Error, CustomStringConvertible {
+    package let description =
         "The push service's key cannot be read. Give the .p8 file that Apple handed out."
 }

@@ -23,7 +23,7 @@ extension PageTemplates {
         """
         <p><strong>{{name}}</strong></p>
         {{#notice}}<p role="status">{{notice}}</p>{{/notice}}
-        {{#code}}<p>Your recovery code. Keep it where you keep no password; it is good until your password \
+        {{#code}}<p>Your recovery code. Keep it where you keep no password; it is valid until your password \
         changes.</p>
         <p><strong>{{code}}</strong></p>{{/code}}
         <h2>Where you are signed in</h2>

@@ -90,12 +90,12 @@ enum PageTemplates {
         <button type="submit">Sign in</button>
         </form>
         <p><a href="/auth/recover">I forgot my password</a></p>
-        {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}{{way}}">Make an account</a></p>\
+        {{#isSignUpOpen}}<p><a href="/auth/sign-up?request={{request}}{{way}}">Create an account</a></p>\
         {{/isSignUpOpen}}
         """)
 
     static let signUp = titled(
-        "Make an account",
+        "Create an account",
         """
         <p>and sign in to <strong>{{app}}</strong></p>
         <form method="post" action="/auth/sign-up">
@@ -109,7 +109,7 @@ enum PageTemplates {
         <input id="password" name="password" type="password" autocomplete="new-password" \
         minlength="8" required>
         \(wishes)
-        <button type="submit">Make the account</button>
+        <button type="submit">Create the account</button>
         </form>
         <p><a href="/auth/sign-in?request={{request}}{{way}}">I have an account</a></p>
         """)

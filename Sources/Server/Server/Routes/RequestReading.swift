@@ -83,7 +83,7 @@ extension ServiceError {
         "The address has too many parameters; see Limits.parametersPerRequest.")
 
     static let bodyBroken = ServiceError(
-        .badRequest, "The request's body ended before its end; send it again.")
+        .badRequest, "The request's body is incomplete; send it again.")
 
     static let bodyTooSlow = ServiceError(
         .badRequest, "The request's body did not arrive in time; send it again.")

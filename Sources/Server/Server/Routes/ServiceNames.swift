@@ -10,7 +10,7 @@ import StratusWire
 ///
 /// Names of this machine's loopback network are always valid: no other page or name server can use them. So are the
 /// address that a connection was made to, and the names that the operator sets.
-public struct ServiceNames: Sendable {
+package struct ServiceNames: Sendable {
     private let names: Set<String>
 
     init(listeningOn host: String, and names: [String]) {
@@ -26,7 +26,7 @@ public struct ServiceNames: Sendable {
     }
 
     /// Whether a name or address means the machine itself, for every client.
-    public static func isLoopback(_ authority: String) -> Bool {
+    package static func isLoopback(_ authority: String) -> Bool {
         let name = name(authority).lowercased()
         if name == "localhost" || name.hasSuffix(".localhost") { return true }
         guard let bytes = address(name).flatMap(NetworkAddress.bytes) else { return false }

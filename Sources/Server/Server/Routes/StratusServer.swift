@@ -29,7 +29,7 @@ import StratusWire
 ///   - tls: The certificate and key for TLS; nil serves plain HTTP.
 ///   - tellsTime: Whether each answer has the header `Server-Timing` with the time that it took.
 ///   - onListening: Called with the port when the server is ready for requests.
-public func buildServer(
+package func buildServer(
     _ service: CloudService, host: String, port: Int, publicOrigin: String? = nil,
     tls: TLSFiles? = nil, trustedProxies: TrustedProxies = .none, hostNames: [String] = [],
     isDevelopmentOpen: Bool = false, metrics: PrometheusMetrics? = nil,

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The certificate and key for a server's TLS, at least 1.2. They can be reloaded while the server runs; open
 /// connections keep the old ones.
-public final class TLSFiles: Sendable {
+package final class TLSFiles: Sendable {
     /// The protocol name by which a client offers HTTP/2 (RFC 9113).
     static let http2 = "h2"
 
@@ -12,17 +12,17 @@ public final class TLSFiles: Sendable {
     private let current: Mutex<NIOSSLContext>
 
     /// A certificate or key that cannot be used.
-    public struct Unusable: Error {
+    package struct Unusable: Error {
         /// A sentence that says what to do.
-        public var message: String
-        public var path: String
-        public var cause: any Error
+        package var message: String
+        package var path: String
+        package var cause: any Error
     }
 
     /// Reads both files, in PEM; the certificate's file may contain the whole chain.
     ///
     /// - Throws: ``Unusable``.
-    public init(certificatePath: String, keyPath: String) throws {
+    package init(certificatePath: String, keyPath: String) throws {
         self.certificatePath = certificatePath
         self.keyPath = keyPath
         current = Mutex(try Self.read(certificatePath, keyPath))
@@ -34,7 +34,7 @@ public final class TLSFiles: Sendable {
     /// Reads the files again, for new connections.
     ///
     /// - Throws: ``Unusable``; then the previous ones stay in use.
-    public func reload() throws {
+    package func reload() throws {
         let new = try Self.read(certificatePath, keyPath)
         current.withLock { $0 = new }
     }
@@ -60,8 +60,8 @@ public final class TLSFiles: Sendable {
         } catch {
             throw Unusable(
                 message:
-                    "The file has not the certificate's key in PEM without a password;"
-                    + " give that.",
+                    "The file does not contain the certificate's key in PEM without a password;"
+                    + " export the key in that form.",
                 path: keyPath, cause: error)
         }
     }

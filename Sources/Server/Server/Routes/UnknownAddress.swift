@@ -77,5 +77,5 @@ struct MethodTable: Sendable {
 extension ServiceError {
     fileprivate static let wrongMethod = ServiceError(
         .badRequest,
-        "The address is not asked with this method; the header Allow names those it has.")
+        "The address does not support this method; the header Allow lists those that it does.")
 }

@@ -71,7 +71,8 @@ extension Accounts {
     /// - Throws: `ServiceError` with NOT_FOUND when there is no such token.
     public func revokeAPIToken(_ token: String) async throws {
         try await revoke(
-            try await directory.apiToken(token), orSay: "There is no such API token."
+            try await directory.apiToken(token),
+            orSay: "There is no such API token; list them with `stratus token list`."
         ) { try await directory.deleteAPIToken(token) }
     }
 
@@ -212,7 +213,8 @@ extension Accounts {
     /// - Throws: `ServiceError` with NOT_FOUND when there is no such key.
     public func revokeServerKey(_ identifier: String) async throws {
         try await revoke(
-            try await directory.serverKey(identifier), orSay: "There is no such key."
+            try await directory.serverKey(identifier),
+            orSay: "There is no such key; list them with `stratus key list`."
         ) { try await directory.deleteServerKey(identifier) }
     }
 

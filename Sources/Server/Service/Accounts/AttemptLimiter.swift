@@ -1,4 +1,4 @@
-import StratusRuntime
+import StratusRecords
 import Synchronization
 
 /// Counts attempts per key in a table of fixed size, so that its memory is bounded for any number of keys.

@@ -197,7 +197,8 @@ extension ServiceError {
         frameworkCode: .assetNotAvailable)
     static let tooManyAssets = overLimit("The record has more assets than a record may have.")
     static let tooManyUploads = ServiceError(
-        .throttled, "Finish other uploads before you begin more.", retryAfterSeconds: 1,
+        .throttled, "Too many uploads are running; start another one when one has finished.",
+        retryAfterSeconds: 1,
         frameworkCode: .requestRateLimited)
     static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
     static let unknownUploadAddress = ServiceError(

@@ -2,12 +2,12 @@ import FaultFiles
 import Foundation
 import StratusTesting
 
-/// A folder of databases on a disk that keeps unsynchronised writes apart, and decides what is left of them when a
+/// A folder of databases on a disk that keeps unsynchronised writes apart, and decides what remains of them when a
 /// process ends.
 ///
-/// Each process has its own folder, which begins with what the previous process left; so a process that has ended
-/// without knowing it writes where nothing reads. Only SQLite's files are lost or torn; others, such as the service's
-/// marks, stay as they were at that moment.
+/// Each process has its own folder, which begins with what the previous process left; a process that has ended
+/// without knowing it writes to a folder that is no longer read. Only SQLite's files are lost or torn; others, such
+/// as the service's marks, stay as they were at that moment.
 ///
 /// `@unchecked`: the C side has a lock of its own, and everything else is done on the world's one thread.
 final class SimulatedDisk: @unchecked Sendable {

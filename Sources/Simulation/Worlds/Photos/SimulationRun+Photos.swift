@@ -81,7 +81,7 @@ extension SimulationRun {
             let saved = ledger.edits(of: look.key, field: Plan.photoField)
             if let content, saved.contains(where: { $0.number == content }) { return nil }
             return "\(look.device): the photo of \(look.key) is "
-                + (content.map { "\($0), which nobody gave it" } ?? "none that anybody took")
+                + (content.map { "\($0), which no user gave it" } ?? "not one that a user took")
         }
     }
 
@@ -126,7 +126,7 @@ extension SimulationRun {
                 continue
             }
             guard let content = Photos.content(of: bytes) else {
-                violations.append("\(name): the photo of \(key) is none that anybody took")
+                violations.append("\(name): the photo of \(key) is not one that a user took")
                 continue
             }
             wanted.insert(content)
@@ -155,7 +155,7 @@ extension SimulationRun {
         }
         for content in there.subtracting(wanted).sorted() {
             violations.append(
-                "\(device.name): the file of photo \(content) is left, which no record has")
+                "\(device.name): the file of photo \(content) is left, although no record has it")
         }
         for content in wanted.subtracting(there).sorted() {
             violations.append("\(device.name): the file of photo \(content) is missing")

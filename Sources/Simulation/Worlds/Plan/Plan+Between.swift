@@ -93,7 +93,7 @@ extension Plan {
         ]
     }
 
-    /// The end of a process, whose files are left as the disk has them.
+    /// The end of a process; its files are left as the disk has them.
     private func endStep(_ numbers: inout SeededNumbers) -> Step {
         let end = [SimulatedDisk.End.killed, .powerCut, .tornPowerCut][numbers.below(3)]
         if numbers.below(3) == 0 { return .endService(later: numbers.below(40), end) }

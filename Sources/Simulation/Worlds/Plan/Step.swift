@@ -18,7 +18,7 @@ enum Step: Hashable, Sendable {
     case cutPower(device: Int, later: Int, SimulatedDisk.End)
     /// The service's process ends at a write, or its power is cut.
     case endService(later: Int, SimulatedDisk.End)
-    /// The process ends between the commit of the next batch of records and its answer.
+    /// The process ends between the commit of the next batch of records and the answer to it.
     case dieUnanswered(device: Int)
     /// Two records are changed in one atomic request: one loses what the other gets.
     case transfer(user: Int)

@@ -5,12 +5,12 @@ import Testing
 
 @testable import shopping
 
-/// Where a device keeps the lists of whom.
+/// In which files a device stores each user's lists.
 @Suite struct DeviceFolderTests {
     private let path = FileManager.default.temporaryDirectory
         .appendingPathComponent("shopping-\(UUID().uuidString)").path
 
-    /// Whatever names people have, no two of them share a file.
+    /// No two users share a file, whatever their names are.
     @Test func everyOwnerHasTheirOwnFile() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -24,7 +24,7 @@ import Testing
         #expect(paths.allSatisfy { ($0 as NSString).deletingLastPathComponent == path })
     }
 
-    /// Lists that were made before anybody signed in stay in their file until the account's store has them.
+    /// Lists created before a sign-in stay in their file until the account's store has them.
     @Test func listsOfBeforeSignInGoWhenTheyAreAdopted() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -44,7 +44,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: alice))
     }
 
-    /// Nobody else on the device reads the lists, also where an earlier release left them readable.
+    /// No other user of the device can read the lists, even if an earlier release left them readable.
     @Test func onlyTheirOwnerReadsTheFiles() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -61,7 +61,7 @@ import Testing
         #expect(mode as? Int == 0o700)
     }
 
-    /// What the service is told a device is, so that it tells others of what this one did: never the name alone.
+    /// The device identifier tells the service which changes are this device's; it is never the name alone.
     @Test func devicesOfOneNameAreTwo() throws {
         let paths = [path, path + "-2"]
         defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
@@ -77,7 +77,7 @@ import Testing
             folder.container("iCloud.org.example").connection.deviceID.hasSuffix(identifiers[0]))
     }
 
-    // MARK: Whose a token is
+    // MARK: A token's user
 
     @Test func unknownTokenAsksTheServiceAndIsRemembered() async throws {
         let folder = try DeviceFolder(path: path)
@@ -86,7 +86,7 @@ import Testing
             "_alice"
         }
         #expect(owner == .user(recordName: "_alice"))
-        // Offline now; the same person is known.
+        // Offline now; the user is still known.
         let again = try await Self.account("secret").owner(
             knownTokens: KnownTokens(path: folder.knownTokens.path), asking: nil)
         #expect(again == .user(recordName: "_alice"))
@@ -118,7 +118,7 @@ import Testing
         #expect(folder.knownTokens.userRecordName(of: "another secret") == nil)
     }
 
-    /// A connection with both uses the token, so the lists are those of the token's user.
+    /// With both a token and a development user, a connection uses the token, so the lists are the token's user's.
     @Test func tokenPrevailsOverDevelopmentUser() {
         let account = Self.account("secret", ["STRATUS_DEV_USER": "alice"])
         #expect(account.credential == .webAuthToken("secret"))

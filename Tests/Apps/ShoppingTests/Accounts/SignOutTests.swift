@@ -5,7 +5,7 @@ import Testing
 
 @testable import ShoppingCore
 
-/// What becomes of lists when their account leaves the device, and of changes that the service refuses.
+/// What happens to lists when their account is removed from the device, and to changes that the service refuses.
 @Suite(.timeLimit(.minutes(20)))
 struct SignOutTests {
     @Test func signOutSendsFirstAndRemovesEverything() async throws {
@@ -28,7 +28,7 @@ struct SignOutTests {
         #expect(try await again.signOut(sendingFirst: false) == 1)
     }
 
-    /// What was made before anybody signed in comes with the sign-in, also where the account has lists here already.
+    /// Lists created before a sign-in are adopted, even if the account already has lists on this device.
     @Test func listsOfBeforeSignInAreAdopted() async throws {
         let world = try ShoppingWorld()
         let local = try await world.open("local", user: nil)
@@ -60,7 +60,7 @@ struct SignOutTests {
         #expect(try Data(contentsOf: file) == Data("a picture".utf8))
     }
 
-    /// Earlier versions moved the file of before a sign-in to the account.
+    /// Earlier versions moved the lists from before a sign-in to the account's file.
     @Test func fileOfBeforeSignInThatWasMovedIsClaimed() async throws {
         let world = try ShoppingWorld()
         let local = try await world.open("phone", user: nil)
@@ -76,7 +76,7 @@ struct SignOutTests {
         #expect(await tablet.list(party)?.title == "Party")
     }
 
-    /// A command that ends at once waits for these as for any change.
+    /// A command that ends at once waits for these changes as for any others.
     @Test func leavingAndDeletingAreUnsentUntilTheyAreSent() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone")
@@ -150,7 +150,7 @@ struct SignOutTests {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
         try await phone.sync()
-        // More than a record can hold.
+        // More than fits into a record.
         try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
         let nothing = String(repeating: "much ", count: 300_000)
         try await phone.perform([.note(itemID: nothing, text: "much")], in: weekly)
@@ -159,13 +159,13 @@ struct SignOutTests {
         #expect(refused.count == 1)
         #expect(refused.first?.sentence.hasPrefix("note much: ") == true)
         #expect(refused.first?.listID == weekly)
-        // It stands in the activity, once a day, also after it was resolved and over a restart.
+        // It is in the activity once a day, even after it was resolved, and after a restart.
         func errors(_ store: ShoppingStore) async throws -> [String] {
             ActivityHistory(try await store.activity(of: weekly)).lines.map(\.sentence)
                 .filter { $0.hasPrefix("The service refuses a change") }
         }
         while try await errors(phone).isEmpty {
-            // The test's time limit ends it.
+            // The test's time limit ends the wait.
             try Task.checkCancellation()
             await Task.yield()
         }
@@ -179,7 +179,7 @@ struct SignOutTests {
         try await phone.close()
         let again = try await world.open("phone")
         #expect(try await errors(again).count == 1)
-        // What concerns no list is in the activity of each.
+        // An error that concerns no list is in the activity of each.
         await again.keepTrouble(of: ShoppingChange(.trouble("The service is full.")))
         #expect(
             ActivityHistory(try await again.activity(of: weekly)).lines.last?.sentence

@@ -2,7 +2,7 @@ import Foundation
 import ShoppingCore
 import Testing
 
-/// What happened, in words, and back.
+/// What happened, as sentences, and undoing it.
 @Suite struct ActivityTests {
     private func events(_ entries: [JournalEntry]) -> [ActivityEvent] {
         entries.map {
@@ -37,7 +37,7 @@ import Testing
         let bought = ActivityHistory(events(week)).purchases(of: "coffee")
         #expect(bought.map(\.event.milliseconds) == [8, 3])
         #expect(ActivityHistory(events(week)).purchases(of: "tea").isEmpty)
-        // Two words for one product.
+        // Two names of one product.
         let vegetables = [
             alice.add("Courgettes", after: nil, at: 1), bob.tick("Courgettes", at: 2),
         ]
@@ -122,7 +122,7 @@ import Testing
                 "Milk has a new picture by Alice on Alice's phone",
                 "Milk has no picture any more by Bob on Bob's phone",
             ])
-        // Compaction keeps the last word.
+        // Compaction keeps the latest entry.
         #expect(
             Compaction(of: Journal(listID: "weekly", entries: taken), before: 100).dropped
                 .map(\.id) == ["p"])

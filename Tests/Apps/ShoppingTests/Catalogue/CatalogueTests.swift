@@ -12,7 +12,7 @@ import Testing
         #expect(catalogue.aisles == catalogue.aisles.sorted())
         #expect(Set(catalogue.aisles.map(\.name)).count == catalogue.aisles.count)
         #expect(catalogue.products.allSatisfy { $0.aisle != .other && !$0.aisle.name.isEmpty })
-        // Each aisle is one stretch of the file, so the walking order is plain to see.
+        // Each aisle is one section of the file, so the file shows the walking order.
         #expect(catalogue.products.map(\.aisle) == catalogue.products.map(\.aisle).sorted())
         #expect(catalogue.aisles.first?.name == "Fruit & Vegetables")
     }

@@ -4,7 +4,7 @@ import StratusCache
 import StratusClient
 import Testing
 
-/// Compaction over the service, among the devices of one account.
+/// Compaction through the service, among the devices of one account.
 @Suite(.timeLimit(.minutes(20)))
 struct CompactionStoreTests {
     private let world: ShoppingWorld
@@ -12,7 +12,7 @@ struct CompactionStoreTests {
 
     init() throws { world = try ShoppingWorld() }
 
-    /// The names of the records that the service has of a list.
+    /// The service's records of a list, by their names.
     private func recordsAtService(_ listID: ListID) async throws -> [String: CKRecord] {
         let database = try await world.container("web").privateCloudDatabase
         let zoneID = listID.zoneID
@@ -23,7 +23,7 @@ struct CompactionStoreTests {
             })
     }
 
-    /// A list with milk and bread that both have, and its milk, which one of them has ticked.
+    /// A list with milk and bread on both devices, and the milk's identifier, which one of them has ticked.
     private func shared(
         _ phone: ShoppingStore, _ tablet: ShoppingStore, tickedBy device: ShoppingStore
     ) async throws -> (ListID, milk: String) {
@@ -50,7 +50,7 @@ struct CompactionStoreTests {
         try await phone.perform([.recolour(colour: "red")], in: weekly)
         try await phone.sync()
         let after = try await recordsAtService(weekly)
-        // Root, create, Bread's add, two colours: Milk's add and tick are gone.
+        // Root, create, Bread's add, two colours. Milk's add and tick were removed.
         #expect(after.count == 5)
         let until = try #require(after[weekly.name]?[ShoppingRecord.compressedUntilField] as Date?)
         let now = Double(world.now()) / 1_000
@@ -81,7 +81,7 @@ struct CompactionStoreTests {
             world.pass(milliseconds: 10 * minute)
         }
         world.pass(milliseconds: 14 * day - 15 * minute)
-        /// Compacts if it is time; how many entries of Milk and Eggs are left.
+        /// Compacts if it is due, and returns how many entries of Milk and Eggs are left.
         func left() async throws -> Int {
             try await phone.perform([.recolour(colour: "red")], in: weekly)
             try await phone.sync()
@@ -94,7 +94,7 @@ struct CompactionStoreTests {
         #expect(try await left() == 0)
     }
 
-    /// Whoever changed the root meanwhile wins, and nothing is deleted.
+    /// If the root was changed meanwhile, that change wins, and nothing is deleted.
     @Test func compactionOfChangedRootDeletesNothing() async throws {
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
@@ -119,18 +119,18 @@ struct CompactionStoreTests {
         }
         #expect(error?.code == .serverRecordChanged)
         #expect(try await recordsAtService(weekly).count == 4)
-        // Nor does a device compact that has not seen the root's change yet.
+        // Nor does a device compact before it has seen the root's change.
         #expect(try await phone.compact(weekly) == 0)
         try await phone.sync()
         #expect(try await phone.compact(weekly) == 2)
     }
 
-    /// What was made long ago and came just now stays: the others have not seen it yet.
+    /// An old entry that was uploaded just now is kept, since other devices have not seen it yet.
     @Test func entryThatCameLateIsNotOld() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let (weekly, _) = try await shared(phone, tablet, tickedBy: tablet)
         world.pass(milliseconds: 20 * day)
-        // Its upload compacts, too.
+        // The device that uploads it compacts, too.
         try await tablet.sync()
         #expect(try await recordsAtService(weekly).count == 5)
         try await phone.sync()

@@ -2,7 +2,7 @@ import ShoppingCore
 import TestSeeds
 import Testing
 
-/// What compaction takes away, nobody misses.
+/// Compaction removes only entries that are no longer needed.
 @Suite struct CompactionTests {
     private func journal(_ entries: [JournalEntry]) -> Journal {
         Journal(listID: "weekly", entries: entries)
@@ -26,7 +26,7 @@ import Testing
         #expect(compaction.isComplete)
     }
 
-    /// The document's second example: what was bought just now stays, so that people see that it was bought.
+    /// The document's second example: an item that was just bought is kept, so that others see that it was bought.
     @Test func recentTickKeepsItem() {
         let journal = journal([
             alice.add("milk", after: nil, at: 1), bob.tick("milk", at: 10),
@@ -59,7 +59,7 @@ import Testing
         #expect(Compaction(of: journal, before: 10).dropped.isEmpty)
     }
 
-    /// Items that people put in the middle stand on items that were bought long ago.
+    /// Items added in the middle of the list refer to items that were bought long ago.
     @Test func orderStandsOnKeptItems() {
         let journal = journal([
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
@@ -72,7 +72,7 @@ import Testing
         #expect(kept.list().squeezed(before: 10).items.map(\.name) == order)
     }
 
-    /// A list that nobody ever tidies: a year of shopping is compacted to what is still to buy.
+    /// Users never remove bought items: a year of shopping is compacted to the items still to buy.
     @Test func longHistoryShrinksToLivingItems() {
         var entries: [JournalEntry] = []
         var last: String?
@@ -95,7 +95,7 @@ import Testing
         #expect(kept.count == 50)
     }
 
-    /// Bob was offline for months and wants again what the others have bought and forgotten.
+    /// Bob was offline for months and wants an item again that the others have bought and compacted.
     @Test func untickAfterCompactionBringsItemBack() {
         var journal = journal([alice.add("milk", after: nil, at: 1), alice.tick("milk", at: 2)])
         let made = bob.writer.entries(
@@ -134,7 +134,7 @@ import Testing
         #expect(
             kept.history.filter { $0.editTimeMilliseconds >= cutoff }
                 == full.history.filter { $0.editTimeMilliseconds >= cutoff })
-        // What a device kept to itself meanwhile, written with all that it knew.
+        // A device's own entries from meanwhile, written with all that it knew.
         var late: [JournalEntry] = []
         var known = full
         for number in 0..<8 {

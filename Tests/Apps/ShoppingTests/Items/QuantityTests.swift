@@ -2,7 +2,7 @@ import Foundation
 import ShoppingCore
 import Testing
 
-/// How many of an item.
+/// The quantity of an item.
 @Suite(.timeLimit(.minutes(20)))
 struct QuantityTests {
     @Test func typedNumberIsAFieldOfItsOwn() throws {
@@ -40,7 +40,7 @@ struct QuantityTests {
         #expect(list(entries.reversed()).items.map(\.quantity) == [3])
         let again = entries + [bob.remove("Milk", at: 6), bob.add("Milk", after: nil, at: 7)]
         #expect(list(again).items.map(\.quantity) == [1])
-        // What is no number counts for nothing.
+        // A quantity that is not a number is ignored.
         let odd = JournalEntry(
             id: "c", listID: "weekly", itemID: "Milk", action: .quantity, value: "many",
             editTimeMilliseconds: 9, device: "tablet", author: "Bob")

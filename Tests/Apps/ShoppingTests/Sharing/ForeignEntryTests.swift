@@ -4,14 +4,14 @@ import Testing
 
 @testable import ShoppingCore
 
-/// What somebody writes into a shared list with a program of their own: nothing of the others' is lost by it.
+/// A participant writes into a shared list with another program: the others' data is not lost.
 @Suite(.timeLimit(.minutes(20)))
 struct ForeignEntryTests {
     private let world: ShoppingWorld
 
     init() throws { world = try ShoppingWorld() }
 
-    /// Alice's list with milk and bread, and where Bob sees it, by his app and without one.
+    /// Alice's list with milk and bread, and the same list as Bob sees it, with his app and without.
     private struct Shared {
         let phone, bobs: ShoppingStore
         let own, his: ListID
@@ -39,7 +39,7 @@ struct ForeignEntryTests {
         Date(timeIntervalSince1970: Double(world.now()) / 1_000)
     }
 
-    /// Who shares the list knows the name under which its end is told, and may write there first.
+    /// A participant knows the name of the record that announces a list's end, and may create it first.
     @Test func foreignWordOfTheEndNeitherStopsOwnerNorIsBelieved() async throws {
         for isDeleted in [false, true] {
             let shared = try await ForeignEntryTests().shared()
@@ -66,7 +66,7 @@ struct ForeignEntryTests {
         }
     }
 
-    /// Everybody's next change is later than any that is known: one from the end of time leaves time for it.
+    /// A change is dated after all known ones; an entry from the far future must leave times for later changes.
     @Test func entryFromTheEndOfTimeLeavesTimeForOthers() async throws {
         let shared = try await shared()
         let (phone, own) = (shared.phone, shared.own)
@@ -136,7 +136,7 @@ struct ForeignEntryTests {
         }
     }
 
-    /// Entries are never changed by the app; what another person makes of one is not said to be hers.
+    /// The app never changes entries; if another person changes one, it counts as that person's.
     @Test func changedEntryIsOfWhoeverChangedIt() async throws {
         let shared = try await shared()
         let milk = try #require(
@@ -153,7 +153,7 @@ struct ForeignEntryTests {
         #expect(item.addedBy == him.name && item.addedFrom.creatorName == him.userName)
     }
 
-    /// Records as the app would never write them: missing, contradictory, cyclic, of tomorrow.
+    /// Records that the app would never write: incomplete, contradictory, cyclic, or of a future version.
     @Test func recordsThatNoAppWritesHarmNobody() async throws {
         let shared = try await shared()
         let strange: [[String: any CKRecordValueProtocol]] = [
@@ -177,7 +177,7 @@ struct ForeignEntryTests {
             ],
         ]
         for (number, fields) in strange.enumerated() {
-            // What the service refuses does no harm either.
+            // Whether the service refuses the record does not matter.
             _ = try? await shared.database.save(shared.entry("strange \(number)", fields))
         }
         let second = CKRecord(
@@ -194,7 +194,7 @@ struct ForeignEntryTests {
         #expect(Set(list.items.map(\.name)).isSuperset(of: ["Milk", "Bread", "A", "B", ""]))
         #expect(await shared.phone.listsByID[shared.own]?.rootTitle == "Groceries")
         #expect(await shared.phone.needsNewerApp)
-        // Nothing is sent again and again.
+        // Nothing is sent repeatedly.
         #expect(try await shared.phone.status().pendingCount == 0)
         #expect(try await !shared.phone.hasUnsent)
     }

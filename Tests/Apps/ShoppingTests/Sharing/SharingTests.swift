@@ -13,7 +13,7 @@ struct SharingTests {
 
     init() throws { world = try ShoppingWorld() }
 
-    /// What was notified until now, by closing the store.
+    /// The changes that were reported until now; closes the store.
     private func notified(
         _ changes: AsyncStream<ShoppingChange>, _ store: ShoppingStore
     ) async throws -> [String] {
@@ -23,7 +23,7 @@ struct SharingTests {
         return sentences
     }
 
-    /// Why something of sharing is refused.
+    /// The reason why an action on a share is refused.
     private func reason<Outcome>(
         of step: () async throws -> Outcome
     ) async -> SharingRefused.Reason? {
@@ -50,7 +50,7 @@ struct SharingTests {
         #expect(people.last?.mayWrite == true)
     }
 
-    /// Bob has a list of his own under the name of Alice's: neither is taken for the other.
+    /// Bob has a list of his own with the name of Alice's: the two are kept apart.
     @Test func ownListAndSharedListOfOneNameAreTwo() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         let zone = CKRecordZone(zoneID: own.zoneID)
@@ -90,7 +90,7 @@ struct SharingTests {
         }
     }
 
-    /// A share that another device made, or one that was cut in the middle: the steps find what is there.
+    /// If another device created the share, or sharing was interrupted, the remaining steps are carried out.
     @Test func sharingIsRepeatable() async throws {
         let phone = try await world.open("phone", user: world.alice)
         let tablet = try await world.open("tablet", user: world.alice)
@@ -194,7 +194,7 @@ struct SharingTests {
         #expect(await bobs.list(party)?.title == "Party")
     }
 
-    /// Who did what is what the service says, not what an entry says of itself.
+    /// A change's author is the record's creator, not the name in the entry.
     @Test func authorIsTheRecordsCreator() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         let liar = JournalWriter(listID: his.name, device: "phone", author: "Alice")
@@ -218,7 +218,7 @@ struct SharingTests {
         try await bobs.close()
     }
 
-    /// Why who takes part in a list is alerted by their app alone (decision 30).
+    /// Why participants of a list are notified by their app alone (decision 30).
     @Test func sharedListTakesNoSubscriptionToItsEntries() async throws {
         let (_, _, own, his) = try await world.joined()
         func subscription(_ listID: ListID) -> CKQuerySubscription {
@@ -234,12 +234,12 @@ struct SharingTests {
         }
         let bobs = try await world.container("web", user: world.bob).sharedCloudDatabase
         await #expect(throws: CKError.self) { try await bobs.save(subscription(his)) }
-        // Its owner's private database does.
+        // The owner's private database accepts it.
         let alices = try await world.container("web", user: world.alice).privateCloudDatabase
         _ = try await alices.save(subscription(own))
     }
 
-    /// Alice and Bob are both called Sam, and their phones "phone": whose device it was is not a matter of names.
+    /// Alice and Bob are both called Sam, and their phones "phone": names do not identify a device.
     @Test func peopleAndDevicesOfOneNameAreKeptApart() async throws {
         for person in [world.alice, world.bob] {
             _ = try await world.cloud.service.accounts.createUser(
@@ -259,7 +259,7 @@ struct SharingTests {
         screen.enter(.shopping)
         let changes = await phone.changes()
         try await bobs.perform([.add(names: ["Eggs"], afterItemID: nil)], in: his)
-        // Nor of what somebody says their device is.
+        // Nor does what an entry claims about its device.
         let liar = JournalWriter(
             listID: his.name, device: "phone", deviceID: phone.deviceID, author: "Sam")
         let lie = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
@@ -280,7 +280,7 @@ struct SharingTests {
                 "Groceries: Caviar added by Sam on phone", "Groceries: Eggs added by Sam on phone",
             ])
         try await phone.close()
-        // What Alice adds herself shows at once, also after a restart.
+        // An item that Alice adds herself is shown at once, also after a restart.
         let again = try await world.open("alices", user: world.alice, name: "phone")
         #expect(again.deviceID == phone.deviceID && again.deviceID != bobs.deviceID)
         try await again.perform([.add(names: ["Tea"], afterItemID: nil)], in: weekly)
@@ -289,7 +289,7 @@ struct SharingTests {
         for store in [again, bobs] { try await store.close() }
     }
 
-    /// What an app of format 1 wrote has no parent, and would not be in the share.
+    /// Records of an app of format 1 have no parent, and would not belong to the share.
     @Test func entriesOfFormatOneAreSavedAgainWithParent() async throws {
         let database = try await world.container("web", user: world.alice).privateCloudDatabase
         let weekly = ListID("old")
@@ -345,7 +345,7 @@ struct SharingTests {
         try await tablet.sync()
         try await phone.sync()
         var changes = await phone.changes().makeAsyncIterator()
-        /// The next change of an item, and what the phone notifies of it.
+        /// The notification that the phone shows for the next change of an item.
         func notification() async throws -> String? {
             while let change = await changes.next() {
                 if change.itemID != nil { return await phone.notification(of: change) }
@@ -363,7 +363,7 @@ struct SharingTests {
             let notified = try await notification()
             #expect(text == nil ? notified == nil : notified?.hasPrefix(text ?? "") == true)
         }
-        // One's own other device is nobody else.
+        // Changes from one's own other device cause no notification.
         try await tablet.sync()
         try await tablet.perform([.add(names: ["Eggs"], afterItemID: nil)], in: weekly)
         try await tablet.sync()

@@ -62,11 +62,11 @@ import Testing
         #expect(screen.notices.isEmpty)
     }
 
-    /// Names are for reading: whose device it was is decided by its identifier.
+    /// Names are only shown: a device is recognised by its identifier.
     @Test func deviceOfTheSameNameIsAnother() {
         var screen = screen(.shopping)
         let other = Person("Bob", device: "Alice's phone")
-        // Neither is what an app wrote that knew no identifiers.
+        // An entry of an app without device identifiers does not count as this device's either.
         let older = JournalWriter(listID: "weekly", device: "Alice's phone", author: "Alice")
         screen.receive(
             list(

@@ -130,7 +130,7 @@ import Testing
         #expect(ScreenKey.read([0xC3]).rest == [0xC3])
     }
 
-    /// Whoever shares the list can name things as they like; nothing of it steers the terminal.
+    /// Participants can name things as they like; no name may control the terminal.
     @Test func textOfOthersSteersNothing() {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}\u{7}\n"
         let mallory = Person("Mallory" + evil)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// Pictures take two columns and marks above letters none, so that no line is longer than the window.
+    /// Emoji take two columns and combining marks none, so that no line is longer than the window.
     @Test(arguments: [
         ("☕☕☕☕☕☕", "☕☕☕☕…"), ("❤️❤️❤️❤️❤️❤️", "❤️❤️❤️❤️…"), ("👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧👩‍👩‍👧"),
         ("e\u{301}e\u{301}", "e\u{301}e\u{301}"), ("牛乳牛乳牛乳", "牛乳牛乳…"), ("0123456789", "0123456789"),
@@ -194,7 +194,7 @@ import Testing
         #expect(model.cursorID == last && text(model, 40, 10).count == 10)
     }
 
-    /// Bytes that are no text are no keys, and take none with them.
+    /// Bytes that are not text are no keys, and do not affect the next keys.
     @Test func junkIsNoKey() {
         #expect(ScreenKey.read([0xFF, 0x71]).keys == [.character("q")])
         #expect(ScreenKey.read([0xC3, 0x71]).keys == [.character("q")])

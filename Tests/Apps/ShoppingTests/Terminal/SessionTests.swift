@@ -6,7 +6,7 @@ import Testing
 
 @testable import shopping
 
-/// What a person types, where others have a hand in what it means.
+/// Typed commands whose meaning others can influence.
 @Suite(.timeLimit(.minutes(20)))
 struct SessionTests {
     private let world: ShoppingWorld
@@ -24,7 +24,7 @@ struct SessionTests {
             terminal: TerminalOutput(isInteractive: false), deviceName: "phone")
     }
 
-    /// Bob's own list, and one of Alice's that he has joined; then she calls it the same as his.
+    /// Bob has his own list and has joined one of Alice's; then she gives it the name of his.
     @Test func listOfAnotherPersonIsNotTakenForOnesOwn() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.bob) }
         let phone = try await world.open("phone", user: world.alice)
@@ -55,7 +55,7 @@ struct SessionTests {
         #expect(try await session.make("Groceries") == "The list Groceries is made and open.")
     }
 
-    /// Who joins while somebody looks at the people takes nobody's number.
+    /// A person who joins while the list of people is shown takes no number that was shown.
     @Test func numberOfAPersonStaysWithThem() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
         let phone = try await world.open("phone", user: world.alice)
@@ -80,7 +80,7 @@ struct SessionTests {
         #expect(!shown.contains(rest[0].name))
     }
 
-    /// What is approved is what was shown, not whoever asked meanwhile.
+    /// Approving applies to the requests that were shown, not to later ones.
     @Test func onlyWhoWasShownIsLetIn() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
         let phone = try await world.open("phone", user: world.alice)

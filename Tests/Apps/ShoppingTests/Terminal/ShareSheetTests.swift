@@ -30,7 +30,7 @@ import Testing
         #expect(model.sheetPlace == 0)
     }
 
-    /// A link is for copying, and longer than most terminals are wide; so are the keys in a small one.
+    /// A link is shown completely so that it can be copied, though it is longer than most terminals are wide.
     @Test(arguments: [(80, 24), (40, 12)]) func linkAndKeysAreWhole(_ width: Int, _ height: Int) {
         var model = sheet()
         let link =
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// What ends something for others is done with Enter alone, and Escape leaves all as it is.
+    /// An action that ends something for others needs Enter; Escape changes nothing.
     @Test func endsAreTypedOutFirst() {
         var model = sheet()
         _ = model.press(.down)
@@ -106,7 +106,7 @@ import Testing
         #expect(!model.message.isEmpty)
     }
 
-    /// Whoever asks to join may be called like the number of another person.
+    /// A person who asks to join may have a name that looks like another person's number.
     @Test func nameThatIsANumberIsNobodyElse() {
         var model = sheet()
         model.pageLines[2] = "2 asks to join: approve, or deny."

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A process may have several devices, each with an account of its own.
+/// A process may have several devices, each with its own account.
 @Suite(.timeLimit(.minutes(20))) struct AccountChangeTests {
     @Test func accountChangeIsHeardByItsOwnConnectionAlone() async throws {
         let cloud = TestCloud()
@@ -16,7 +16,7 @@ import Testing
                 .privateCloudDatabase)
         let changes = database.accountChanges()
         NotificationCenter.default.post(name: .CKAccountChanged, object: tablet)
-        // What was heard before is handed out all the same when the listener ends.
+        // A change that was received before is still delivered when the listener ends.
         let listener = Task {
             for await _ in changes { return true }
             return false

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// One file for each user, and a local one before any account.
+/// One file for each user, and a local one before there is an account.
 @Suite struct CacheFolderTests {
     private let folder = NSTemporaryDirectory() + "caches-\(UUID().uuidString)"
     private let id = RecordID(name: "a", zoneID: .list)
@@ -45,7 +45,7 @@ import Testing
         try local.close()
     }
 
-    /// As an app opens them: locally, then for who signed in; another one who is signed in does not get the file.
+    /// An app opens the local file first, then the file of the user who signed in; another user cannot sync that file.
     @Test func openedFileIsTheNamedUsers() async throws {
         defer { remove() }
         let cloud = TestCloud()
@@ -101,7 +101,7 @@ import Testing
         try await alice.sync()
         #expect(try await cloud.names() == ["a"])
         try alice.close()
-        // The next user gets nothing of it.
+        // The next user does not get these records.
         let bob = try open("_bob", .adopt)
         #expect(try bob.snapshot(id) == nil)
         try bob.close()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A file is one user's.
+/// A cache's file belongs to one user.
 @Suite struct OwnershipTests {
     @Test func otherAccountHaltsSyncWithoutLoss() async throws {
         let cloud = RealService()

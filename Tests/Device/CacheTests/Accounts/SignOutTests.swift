@@ -8,11 +8,11 @@ import Testing
 
 @testable import StratusCache
 
-/// What becomes of a user's records at sign-out, at the return, and for others.
+/// A user's records at sign-out, at the next sign-in, and for other users.
 @Suite struct SignOutTests {
     private let image = CloudDevice.bytes("image")
 
-    /// Whether any of the words lies in any of the files.
+    /// Whether a word is found in the cache's file or its log.
     private func finds(_ word: String, _ device: CloudDevice) throws -> Bool {
         try ["", "-wal"].contains { suffix in
             try Data(contentsOf: URL(fileURLWithPath: device.path + suffix))
@@ -30,7 +30,7 @@ import Testing
         #expect(try await phone.cache.zoneIDs().isEmpty && phone.texts().isEmpty)
         #expect(try phone.assetFiles().isEmpty)
         #expect(try !finds("confidential", phone))
-        // The next day.
+        // The user comes back the next day.
         try phone.restart()
         try await phone.cache.sync()
         #expect(try phone.texts() == ["a": "confidential"])
@@ -108,7 +108,7 @@ import Testing
         try await phone.cache.adoptLocalRecords()
         try await phone.cache.sync()
         #expect(try await cloud.names(of: "bob") == ["a"])
-        // From now on it is his.
+        // From now on the file is Bob's.
         try phone.connection.signOut()
         try phone.save("b", "1")
         try await phone.signIn("bob")
@@ -129,7 +129,7 @@ import Testing
         try other.close()
     }
 
-    /// The other process syncs, and its answer comes after the sign-out.
+    /// The other process syncs, and its answer arrives after the sign-out.
     @Test func otherProcessThatSyncsDoesNotFillTheFileAgain() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
@@ -139,13 +139,13 @@ import Testing
         link.duringNextDatabasePage { try await phone.cache.signOut(.remove) }
         let error = await #expect(throws: CacheError.self) { try await other.sync() }
         guard case .account = error?.haltReason else {
-            Issue.record("It goes on: \(String(describing: error))")
+            Issue.record("It was not halted: \(String(describing: error))")
             return
         }
         #expect(try await other.zoneIDs().isEmpty)
         #expect(try CloudCache.userRecordName(ofFileAt: phone.path) == nil)
         try other.close()
-        // The file is the next user's.
+        // The file now belongs to the next user.
         try await phone.signIn("bob")
         try phone.save("his", "1")
         try await phone.cache.sync()
@@ -153,7 +153,8 @@ import Testing
         #expect(try await cloud.names() == ["a"])
     }
 
-    /// The other process's loop rests, and hears of something after the sign-out. It goes on when it is asked to.
+    /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks
+    /// for it.
     @Test(.timeLimit(.minutes(20)))
     func loopOfOtherProcessDoesNotTakeTheFileAfterSignOut() async throws {
         let cloud = RealService()

@@ -12,7 +12,7 @@ import Testing
 
 /// A process that is killed while it saves, uploads, downloads and removes files leaves nothing half done.
 ///
-/// It speaks HTTP with a service of this process.
+/// The process uses a service of this process over HTTP.
 @Suite struct AssetKillTests {
     private let path = NSTemporaryDirectory() + "killed-\(UUID().uuidString).sqlite"
     /// Each kill takes some tenths of a second.
@@ -21,7 +21,7 @@ import Testing
 
     private func remove() {
         for suffix in ["", "-wal", "-shm", "-lock", "-assets", "-source", "-keys"] {
-            // What was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
@@ -43,13 +43,13 @@ import Testing
         for kill in 0..<Self.killCount {
             let peer = try Peer(["assets", path, "\(kill)"], environment: environment)
             #expect(await peer.answer() == "open")
-            // Whatever it does after so many answers.
+            // The kill comes after this many answers, whatever the process does then.
             for _ in 0..<(kill % 7) {
                 let words = await peer.answer().split(separator: " ")
                 if words.first == "saved" { saved.insert(String(words[1])) }
                 if words.first == "deleting" { saved.remove(String(words[1])) }
             }
-            // Any moment will do: nothing is waited for.
+            // Any moment is good, so this waits for nothing in particular.
             try await Task.sleep(for: .milliseconds(kill % 5 * 3))
             for line in await peer.killed() {
                 let words = line.split(separator: " ")
@@ -64,9 +64,9 @@ import Testing
         #expect(!saved.isEmpty)
     }
 
-    /// Opens the file as the next process does, and looks at everything.
+    /// Opens the cache's file as the next process would, and checks every record and file.
     ///
-    /// - Returns: how many files of records were at the service alone.
+    /// - Returns: The number of the records' files that were only at the service.
     private func check(_ saved: Set<String>, _ environment: [String: String]) async throws -> Int {
         var downloadCount = 0
         let database = CKContainer(
@@ -76,7 +76,7 @@ import Testing
         let remote = CloudKitDatabase(database: database)
         let cache = try CloudCache(path: path, remotes: [remote])
         defer {
-            // Nothing was written that could be lost.
+            // Nothing was written that a failed close could lose.
             try? cache.close()
         }
         try await cache.keeper.tidy()
@@ -101,7 +101,7 @@ import Testing
             let record = try #require(try cache.snapshot(id))
             #expect(!record.assetKeys.isEmpty)
             for (field, key) in record.assetKeys {
-                // What is not here is at the service.
+                // A file that is not on the device is at the service.
                 if !keys.contains(key) {
                     downloadCount += 1
                     let content = Mutex<[UInt8]>([])
@@ -111,7 +111,7 @@ import Testing
                     let lines = content.withLock { $0.split(separator: UInt8(ascii: "\n")) }
                     #expect(lines.count == 20_000 && Set(lines).count == 1, "\(name) lost \(key)")
                 }
-                // What is here alone is queued.
+                // A file that is only on the device is queued for upload.
                 if key.hasPrefix(AssetReceipt.localPrefix) {
                     #expect(try await cache.pendingRecordIDs().contains { $0.recordName == name })
                 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Files of assets and the cache's other ways: queries, transactions, memory, damage.
+/// Files of assets together with queries, transactions, caches in memory, and damage.
 @Suite struct AssetPlaceTests {
     private let image = CloudDevice.bytes("image")
     private let query = CacheQuery("Photo")
@@ -27,7 +27,7 @@ import Testing
         return try asset?.fileURL.map { try Data(contentsOf: $0) }
     }
 
-    /// Whatever hands out a record hands out its files.
+    /// Each way to read a record includes its files.
     @Test func queriesAndObservationsHaveFiles() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.savePhoto("a", image)
@@ -51,7 +51,7 @@ import Testing
         #expect(inside.count == 2)
     }
 
-    /// The transaction would hold what whoever removes files waits for.
+    /// A transaction already holds the lock that the removal of files waits for, so it cannot add a file.
     @Test func transactionTakesNoNewFile() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         let (record, file) = try newPhoto()
@@ -61,7 +61,7 @@ import Testing
         }
         #expect(error?.code == .unsupportedValue)
         #expect(try phone.assetFiles().isEmpty && phone.photo("new") == nil)
-        // What has its file already may be saved in one.
+        // A record whose file is already in the cache may be saved in a transaction.
         try await phone.cache.save(record)
         let saved = try #require(try phone.photo("new"))
         saved["text"] = "within"
@@ -70,7 +70,7 @@ import Testing
         #expect(try phone.image("new") == image)
     }
 
-    /// No file, no folder, no task.
+    /// A cache in memory has no file, no folder and no task for assets.
     @Test func cacheInMemoryKeepsNoFiles() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         let (record, file) = try newPhoto()
@@ -88,7 +88,7 @@ import Testing
         let fetched = try #require(try await cache.record(for: id))
         #expect(try content(fetched) == nil)
         await #expect(throws: CacheError.self) { try await cache.asset("image", of: id) }
-        // An edit of another field leaves the asset as it is at the service.
+        // An edit of another field does not change the asset at the service.
         fetched["text"] = "edited"
         try await cache.save(fetched)
         try await cache.sync()
@@ -98,7 +98,7 @@ import Testing
         try cache.close()
     }
 
-    /// The file of a photo that was not sent outlives the cache's file.
+    /// The file of an unsent photo survives the damage of the cache's file.
     @Test func filesOfADamagedCacheAreRestoredWithTheirRecords() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -107,7 +107,7 @@ import Testing
         try phone.savePhoto("photo", image)
         phone.cache.file.noteDamage(DatabaseError(resultCode: .SQLITE_CORRUPT))
         try phone.restart()
-        // What nobody uses goes; the report uses the file.
+        // Unused files are removed; the report still uses this file.
         try await phone.cache.keeper.tidy()
         let report = try await #require(try phone.cache.reports().first)
         guard case .fileDamaged(_, let saves, _, _) = report.event else {
@@ -126,7 +126,7 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == image)
     }
 
-    /// Columns stay; what they had goes.
+    /// A sign-out keeps the columns and removes their values.
     @Test func declaredTypesOutliveASignOut() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         let types = [CachedType("Photo", indexed: ["text"])]

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Which files come by themselves, and which go.
+/// Which files are downloaded automatically, and which are removed.
 @Suite struct AssetRoomTests {
     private func id(_ name: String) -> CKRecord.ID {
         CKRecord.ID(recordName: name, zoneID: .list)
@@ -44,7 +44,7 @@ import Testing
         var settings = AssetSettings()
         settings.policy = .always
         let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
-        // It is cut once, and goes on by itself.
+        // The download is cut once, and continues by itself.
         tablet.transport.change { $0.cutsAfter = 400_000 }
         var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
         await tablet.cache.start()
@@ -56,7 +56,7 @@ import Testing
         while movedBytes < 900_000 {
             movedBytes = try await #require(transfers.next()).movedBytes
         }
-        // Nobody else asks for it but to wait until it is here.
+        // The loop has already requested the file; this only waits until it is on the device.
         let asset = try await tablet.cache.asset("image", of: id("a"))
         #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
         let offsets = tablet.transfers.downloadOffsets
@@ -64,7 +64,7 @@ import Testing
         await tablet.cache.stop()
     }
 
-    /// The copy was made, and there was no room for the record.
+    /// The file was copied, and then there was no space for the record.
     @Test func fileOfFailedSaveGoes() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("full-\(UUID().uuidString)")
@@ -72,7 +72,7 @@ import Testing
         let container = try await TestCloud().container(
             CloudDevice.container, user: "alice", device: "phone")
         let cache = try CloudCache(memory: file, container: container)
-        // What a process before left is looked for once.
+        // The cleanup of an earlier process's files runs once.
         try await cache.keeper.tidy()
         let photo = FileManager.default.temporaryDirectory
             .appendingPathComponent(UUID().uuidString)
@@ -88,7 +88,7 @@ import Testing
         for url in [folder, photo] { try FileManager.default.removeItem(at: url) }
     }
 
-    /// The tablet has the first part of a photo of the phone's.
+    /// The tablet has the first part of a photo that the phone sent.
     private func devicesWithCutDownload() async throws -> (phone: CloudDevice, tablet: CloudDevice)
     {
         let (phone, tablet) = try await CloudDevice.pair(photo: content("a", 900_000))
@@ -104,7 +104,7 @@ import Testing
     @Test func cutDownloadGoesOnAfterARestart() async throws {
         let (_, tablet) = try await devicesWithCutDownload()
         try tablet.restart()
-        // What is not whole is kept, and shown to nobody.
+        // The incomplete file is kept, but not shown.
         try await tablet.cache.keeper.tidy()
         #expect(try tablet.image("a") == nil)
         var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
@@ -119,7 +119,7 @@ import Testing
 
     @Test func partOfADownloadGoesWithItsRecord() async throws {
         let (phone, tablet) = try await devicesWithCutDownload()
-        // As long as a record has it, it can go on.
+        // While a record refers to the file, the part is kept for a later download.
         for _ in 1...2 { try await tablet.cache.keeper.tidy() }
         #expect(try tablet.assetFiles().count == 1)
         try phone.savePhoto("a", content("b"))
@@ -131,7 +131,7 @@ import Testing
 
     @Test func partOfADownloadGoesWhenTheFileIsHere() async throws {
         let (_, tablet) = try await devicesWithCutDownload()
-        // The same photo, from a file of the tablet's.
+        // The same photo, saved from a file of the tablet.
         try tablet.savePhoto("a", content("a", 900_000))
         try await tablet.cache.sync()
         try await tablet.cache.keeper.tidy()
@@ -139,7 +139,7 @@ import Testing
         #expect(try tablet.image("a") == content("a", 900_000))
     }
 
-    /// The downloaded file is another than the one that is kept of the tablet's own, with the same bytes.
+    /// The downloaded file and the tablet's own file have the same bytes; only one is kept.
     @Test func downloadedFileGoesWhenItsBytesAreSavedHere() async throws {
         let (_, tablet) = try await CloudDevice.pair(photo: content("a"))
         _ = try await tablet.cache.asset("image", of: id("a"))
@@ -173,14 +173,14 @@ import Testing
             try phone.savePhoto(name, content(name))
             time.advance(milliseconds: 60_000)
         }
-        // Not at the service yet: all stay, whatever the limit.
+        // The files are not at the service yet, so all of them stay, whatever the limit is.
         time.advance(milliseconds: 3_600_000)
         try await phone.cache.keeper.tidy()
         #expect(try phone.assetFiles().count == 3)
         try phone.savePhoto("d", content("d"), field: "thumbnail")
         try await phone.cache.sync()
         time.advance(milliseconds: 3_600_000)
-        // Used a moment ago, and in use.
+        // One file was used a moment ago, and one is in use.
         #expect(try phone.image("a") == content("a"))
         time.advance(milliseconds: 3_600_000)
         let open: CKAsset? = try phone.photo("b")?["image"]
@@ -191,7 +191,7 @@ import Testing
         #expect(try phone.image("a") == nil)
         #expect(try open.map { try Data(contentsOf: $0.fileURL) } == content("b"))
         #expect(try phone.image("d", field: "thumbnail") == content("d"))
-        // It comes again when it is asked for.
+        // The file is downloaded again on request.
         let asset = try await phone.cache.asset("image", of: id("c"))
         #expect(try Data(contentsOf: asset.fileURL) == content("c"))
     }
@@ -220,7 +220,7 @@ import Testing
         try await phone.cache.sync()
         try await phone.cache.keeper.tidy()
         #expect(try phone.image("b") == content("same"))
-        // Replaced, but not sent: the base of the change still has it.
+        // The photo is replaced but not sent: the base of the pending change still uses the former file.
         try phone.savePhoto("b", content("new"))
         try await phone.cache.keeper.tidy()
         #expect(try phone.assetFiles().count == 2)
@@ -247,7 +247,7 @@ import Testing
         }
         let lost: CKAsset? = client["image"]
         #expect(try lost.map { try Data(contentsOf: $0.fileURL) } == content("new"))
-        // The person wants it back.
+        // The person wants the lost photo back.
         let again = CKRecord(recordType: "Photo", recordID: id("again"))
         again["image"] = lost
         try await phone.cache.save(again)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Files of assets through the cache, over the service.
+/// Files of assets in the cache, over the service.
 @Suite struct AssetTests {
     private let first = CloudDevice.bytes("first", count: 700_000)
     private let second = CloudDevice.bytes("second")
@@ -19,7 +19,7 @@ import Testing
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
         try phone.savePhoto("a", first)
-        // The app's file is gone; after a restart, too, the copy is there.
+        // The app's own file is gone, and the cache's copy remains, also after a restart.
         try phone.restart()
         #expect(try phone.image("a") == first)
         try await phone.cache.sync()
@@ -44,7 +44,7 @@ import Testing
         let tablet = try await CloudDevice(cloud, "tablet")
         let record = try phone.savePhoto("a", first)
         try await phone.cache.sync()
-        // Another field; all of it from a fresh object; the same content from another file.
+        // An edit of another field, all fields from a new object, and the same content from another file.
         record["text"] = "one"
         try await phone.cache.save(record)
         let again = try #require(try phone.photo("a"))
@@ -68,7 +68,7 @@ import Testing
         #expect(phone.transfers.uploads == 2)
     }
 
-    /// An upload gives a file another value, and it is the edit that it was: not that of its upload.
+    /// The date of an edited file is that of the edit, not that of its upload.
     @Test(arguments: [true, false])
     func laterPhotoWinsInEitherSyncOrder(isOlderSentFirst: Bool) async throws {
         let cloud = TestCloud()
@@ -80,7 +80,7 @@ import Testing
         try await phone.cache.save(record)
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        // Both without a network; the older one is sent after the later one was taken.
+        // Both edits are made offline; in one order the older one is sent after the later one.
         try phone.savePhoto("a", first)
         try tablet.savePhoto("a", second)
         let devices = isOlderSentFirst ? [phone, tablet] : [tablet, phone]
@@ -112,7 +112,7 @@ import Testing
         #expect(try pages.map { try Data(contentsOf: $0.fileURL) } == [first, second])
     }
 
-    /// Without network the upload waits; what was uploaded before is not sent again.
+    /// Without a network the upload waits; a completed upload is not repeated.
     @Test func uploadsGoOnAfterAnOutage() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -127,7 +127,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// The field of times goes with the record, which was not sent yet: it cannot be the reason.
+    /// The field of times belongs to the record, which was not sent yet, so it cannot be the cause of the refusal.
     @Test func refusedUploadLeavesRecordItsFieldOfTimes() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -149,10 +149,10 @@ import Testing
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
         try phone.savePhoto("a", first)
-        // The zone is made; the upload finds no network.
+        // The zone is created, and the upload finds no network.
         phone.transport.change { $0.losesUpload = true }
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        // Between the upload and the save a long time goes by.
+        // A long time passes between the upload and the save.
         await phone.cache.stop()
         try await phone.cache.databases[0].driver.uploadAssets()
         #expect(phone.transfers.uploads == 1)
@@ -196,7 +196,7 @@ import Testing
         let onPhone = try await phone.cache.asset("image", of: id)
         let onTablet = try await tablet.cache.asset("image", of: id)
         #expect(try Data(contentsOf: onPhone.fileURL) == Data(contentsOf: onTablet.fileURL))
-        // What lost is in a report, with its file.
+        // The photo that lost is in a report, with its file.
         for device in [phone, tablet] {
             try await device.cache.keeper.tidy()
             for report in try await device.cache.reports() {

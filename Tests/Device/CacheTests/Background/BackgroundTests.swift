@@ -9,9 +9,9 @@ import Testing
 
 @testable import StratusCache
 
-/// An app that the system has woken: a true answer, in time.
+/// An app that the system woke up: the result is true, and comes in time.
 @Suite(.timeLimit(.minutes(20))) struct BackgroundTests {
-    /// What the service pushes to whoever has a subscription of a database.
+    /// The notification that the service pushes for a subscription to a database.
     private func push(of scope: DatabaseScope = .private) throws -> CKNotification {
         let payload = NotificationPayload(
             containerIdentifier: CloudDevice.container, notificationID: "1",
@@ -50,7 +50,7 @@ import Testing
         try phone.save("a", "1")
         let gate = Gate()
         phone.link.duringNextSend { await gate.pass() }
-        // The time is over as soon as the upload is under way.
+        // The time is over as soon as the upload is in flight.
         let world = World(
             nowMilliseconds: phone.time.world.nowMilliseconds,
             uptimeSeconds: phone.time.world.uptimeSeconds, sleep: phone.time.world.sleep,
@@ -75,7 +75,7 @@ import Testing
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
-        // The time is never over, however busy the machine is.
+        // The time is never over, however slow the machine is.
         let world = World(
             nowMilliseconds: phone.time.world.nowMilliseconds,
             uptimeSeconds: phone.time.world.uptimeSeconds, sleep: phone.time.world.sleep,
@@ -97,7 +97,7 @@ import Testing
         let cloud = RealService()
         let link = ServiceLink(cloud)
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
-        // Nobody's pause ends by itself here.
+        // No pause ends by itself here.
         let world = World(sleep: { _ in
             let forever = AsyncStream<Void> { _ in }
             for await _ in forever {}
@@ -114,13 +114,13 @@ import Testing
         await cache.stop()
         try cache.close()
         for suffix in ["", "-wal", "-shm", "-lock"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
 
     #if os(Linux)
-        /// As linux/rtnetlink.h has them: a length, a type, flags, a number, a sender.
+        /// As defined in linux/rtnetlink.h: a length, a type, flags, a number, a sender.
         private func message(_ type: UInt16, length: UInt32 = 20) -> [UInt8] {
             var bytes = withUnsafeBytes(of: length) { Array($0) }
             bytes += withUnsafeBytes(of: type) { Array($0) }

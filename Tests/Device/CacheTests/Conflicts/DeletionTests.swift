@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Deleted stays deleted, and what is made anew stays too.
+/// Deleted records stay deleted, and recreated ones stay too.
 @Suite(.timeLimit(.minutes(20))) struct DeletionTests {
     private func id(_ name: String) -> CKRecord.ID {
         CKRecord.ID(recordName: name, zoneID: CKRecordZone.ID(.list))
@@ -30,8 +30,8 @@ import Testing
         #expect(try phone.texts() == ["a": "new"])
     }
 
-    /// A new record is deleted while its save is on the way, and the save is refused: the service never had it, and a deletion
-    /// would take what others made under its name meanwhile.
+    /// A new record is deleted while its save is in flight, and the save is refused. The service never had the record,
+    /// and a deletion would remove one that another device created under its name meanwhile.
     @Test func deletionOfANewRecordWhoseSaveWasRefusedIsNotSent() async throws {
         let (cloud, phone) = try await synced()
         try phone.save("b", "phone's")
@@ -58,8 +58,8 @@ import Testing
         #expect(try await cloud.record("b") == nil)
     }
 
-    /// A record that is made anew waits until the zone's changes have told of the former one's deletion, and so do those that
-    /// need it.
+    /// A recreated record is not sent until the zone's changes have reported the former one's deletion, and neither are
+    /// records that refer to it.
     @Test func newChildWaitsWithItsParentThatWasRecreated() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
@@ -81,7 +81,7 @@ import Testing
     @Test func recreatedRecordSurvivesUnansweredDelete() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(try await cloud.record("a") == nil)
@@ -97,7 +97,7 @@ import Testing
         try phone.save("a", "new")
         let tablet = try Device(cloud)
         try await tablet.cache.sync()
-        // After the fetch and before the upload: the save meets unknownItem.
+        // Between the fetch and the upload, so that the save fails with `unknownItem`.
         phone.link.duringNextPage { [tablet] in
             try tablet.delete("a")
             try await tablet.cache.sync()
@@ -108,9 +108,10 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("new"))
     }
 
-    /// The phone deletes the record and makes another of its name before it sends; the tablet deletes the first one.
+    /// The phone deletes the record and creates another one of its name before it sends; the tablet deletes the first
+    /// one.
     ///
-    /// - Parameter hasTimes: whether a field of the record tells that it is another.
+    /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
     @Test(arguments: [true, false])
     func deletionOfFormerRecordSparesOneRecreated(hasTimes: Bool) async throws {
         let cloud = RealService()
@@ -127,7 +128,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "new"])
     }
 
-    /// No field tells the two apart, so the first is deleted at the service before the second is saved.
+    /// No field tells the two records apart, so the first one is deleted at the service before the second one is saved.
     @Test(arguments: [true, false], [true, false])
     func recordRecreatedSurvivesUnansweredDeletionOfFormerOne(
         arrives: Bool, restarts: Bool
@@ -137,7 +138,7 @@ import Testing
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"], resolver: resolver)
         try phone.delete("a")
         try phone.save("a", "new")
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(
             call: 2, arrives ? .answerLost : .requestLost(SyncFailure(.networkFailure)))
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
@@ -152,8 +153,8 @@ import Testing
         #expect(try tablet.texts() == ["a": "new"])
     }
 
-    /// The phone deletes a record that the tablet, unknown to it, has deleted and made anew; then it fetches all again,
-    /// as much of the zone as it has sent since being intact.
+    /// The tablet has deleted and recreated a record, and the phone deletes it without knowing. Then the phone fetches
+    /// everything again, and the record is older than its last intact version.
     @Test func recordRecreatedBelowIntactVersionStays() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
@@ -177,7 +178,7 @@ import Testing
         let (cloud, phone) = try await synced()
         let stale = try await #require(try phone.cache.record(for: id("a")))
         try phone.delete("a")
-        // Deleted here and not sent yet, sent, and after a restart.
+        // Saved while the deletion is pending, after it was sent, and after a restart.
         for step in 0..<3 {
             stale["colour"] = "red \(step)"
             var events = phone.cache.events().makeAsyncIterator()
@@ -217,12 +218,12 @@ import Testing
         try tablet.delete("a")
         try await tablet.cache.sync()
         try await phone.cache.sync()
-        // The same object as before, which never heard of a change tag.
+        // The same object as before, which never got a change tag.
         record["text"] = "2"
         try await phone.cache.save(record)
         try await phone.cache.sync()
         #expect(try await cloud.record("a") == nil)
-        // A new one is another matter.
+        // A new object with the same ID creates another record.
         let another = CKRecord(recordType: "Item", recordID: id("a"))
         another["text"] = "3"
         try await phone.cache.save(another)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import StratusCache
 
-/// The default: of each field, the edit that was made last wins, whoever syncs first.
+/// The default resolver: in each field the latest edit wins, whichever device syncs first.
 @Suite(.timeLimit(.minutes(20))) struct FieldWiseTests {
     private static let names = ["title", "text", "colour"]
     private let id = RecordID(name: "a", zoneID: .list)
 
-    /// Devices that know the record and their clocks.
+    /// Devices that have fetched the record and know the offsets of their clocks.
     private func world(
         _ skews: [Int64]
     ) async throws -> (cloud: RealService, devices: [Device]) {
@@ -20,7 +20,7 @@ import Testing
         var devices: [Device] = []
         for (number, skew) in skews.enumerated() {
             devices.append(try Device(cloud, time: TestTime(skewMilliseconds: skew)))
-            // The answer to its first save tells a device how its clock goes.
+            // The answer to its first save tells a device the offset of its clock.
             try devices[number].save("own \(number)", "x")
             try await devices[number].cache.sync()
         }
@@ -29,7 +29,7 @@ import Testing
         return (cloud, devices)
     }
 
-    /// Edits of one field each, one after the other.
+    /// Edits of single fields, one after the other.
     private func edit(
         _ devices: [Device], of cloud: RealService,
         _ edits: (device: Int, field: String, text: String)...
@@ -56,7 +56,7 @@ import Testing
         #expect(try await cloud.record("a")?["title"] == .string("1"))
     }
 
-    /// The older title does not win because its device touched the text later.
+    /// The older title does not win although its device edited the text later.
     @Test(arguments: [[0, 1], [1, 0]])
     func newerTitleWinsOverOlderThoughTextIsNewer(_ order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
@@ -73,12 +73,12 @@ import Testing
         for await event in events {
             if case .editOverruled(_, _, let keys) = event { overruled.append(keys) }
         }
-        // Whoever syncs first loses the title only once the other comes, and then hears of a change.
+        // A device that syncs first gets the other title as a fetched change; one that syncs later gets a report.
         #expect(overruled == (order == [1, 0] ? [["title"]] : []))
     }
 
-    /// Somebody deleted the record and made another of its name; an edit of the deleted one is in neither, however late
-    /// it was made and whoever syncs first.
+    /// One device deleted the record and created another of its name; an edit of the deleted record is not applied to
+    /// it, however late it was made and whichever device syncs first.
     @Test(arguments: [[0, 1], [1, 0]])
     func recordRecreatedHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
@@ -94,7 +94,7 @@ import Testing
             #expect(record["colour"] == nil)
             #expect(try isQuiet(device))
         }
-        // Edits of the new one are merged as ever.
+        // Edits of the new record are merged as usual.
         try devices[0].edit("a", ["text": .string("1")])
         try devices[1].edit("a", ["colour": .string("1")])
         for number in order + order { try await devices[number].sync() }
@@ -102,7 +102,7 @@ import Testing
         #expect(try await cloud.record("a")?["colour"] == .string("1"))
     }
 
-    /// The same where the service heard of the deletion before there was another record.
+    /// The same if the service had the deletion before the new record.
     @Test func editOfRecordThatWasRecreatedElsewhereIsGivenUp() async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
@@ -163,7 +163,7 @@ import Testing
             #expect(try device.cache.snapshot(id)?["text"] == .string("1"))
             #expect(try await device.cache.attentionItems().isEmpty)
         }
-        // What is wrong for another reason is set aside as ever.
+        // A record that is refused for another reason is set aside as usual.
         cloud.refuse("bad", SyncFailure(.invalidArguments))
         try phone.save("bad", "x")
         try await phone.sync()
@@ -182,7 +182,7 @@ import Testing
         #expect(await changes.next()?.map(\.recordName) == ["a"])
     }
 
-    /// Any edits, any order of syncs, lost answers, any clocks: of each field the last edit is everywhere.
+    /// With any edits, any order of syncs, lost answers and any clocks, every device has the last edit of each field.
     @Test(arguments: Seeds.forTest("FieldWiseTests", count: 40))
     func anyOrderEndsWithTheLastEdits(_ seed: UInt64) async throws {
         var random = SeededNumbers(seed: seed)
@@ -204,7 +204,7 @@ import Testing
                 expected[name] = value
             case 5:
                 device.link.fail(call: Int.random(in: 0..<4, using: &random), .answerLost)
-                // What failed is tried again below.
+                // A change whose sync fails is sent below.
                 try? await device.cache.sync()
             default: try? await device.cache.sync()
             }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The local edit wins: only what was edited here is sent.
+/// The local edit wins: only the fields that were edited on this device are sent.
 @Suite struct MergingTests {
     private let id = RecordID(name: "a", zoneID: .list)
 

@@ -5,10 +5,10 @@ import Testing
 
 @testable import StratusCache
 
-/// A record with the name of one that was deleted on the same device: what needs it waits with it, and what
-/// becomes of it leaves the deletion as it was.
+/// A record with the name of one that was deleted on the same device: records that refer to it wait with it, and
+/// whatever happens to it, the former one's deletion is kept.
 @Suite(.timeLimit(.minutes(20))) struct RecreatedRecordTests {
-    /// How a record needs another one.
+    /// How a record refers to another one.
     enum Need: CaseIterable {
         case parent
         case deleteSelf
@@ -31,7 +31,7 @@ import Testing
         return LocalEdit(id: id, type: "Item", changes: changes, parent: .set(owner))
     }
 
-    // MARK: What needs it
+    // MARK: Records that refer to it
 
     @Test(arguments: Need.allCases) func childWaitsWithItsParentRecreated(need: Need) async throws {
         let cloud = RealService()
@@ -53,7 +53,7 @@ import Testing
         let phone = try await Device.synced(cloud, ["list": "1"])
         await phone.cache.start()
         try phone.delete("list")
-        // At rest: it fetches nothing by itself before it hears of the save.
+        // At rest: until it learns of the save, it fetches nothing by itself.
         var status = try await phone.cache.status()
         while status.pendingCount > 0 || status.operation != nil {
             await Task.yield()
@@ -72,7 +72,7 @@ import Testing
 
     // MARK: The former's deletion
 
-    /// The service loses the deletion, and a device that knew nothing of it sends the record again.
+    /// The service loses the deletion, and a device that never learned of it sends the record again.
     @Test func discardedRecordRecreatedLeavesTheFormersDeletion() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["b": "1"])
@@ -97,14 +97,14 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// Marks tell records of one name apart: the later one has the later mark, whatever the clock says.
+    /// A mark tells records of one name apart: the later one has the later mark, even if the clock was set back.
     @Test func markIsLaterThanTheDeletedOnesWhenTheClockWasSetBack() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         func mark() throws -> Int64 {
             let record = try #require(
                 try phone.cache.snapshot(RecordID(name: "a", zoneID: .list)))
-            return try #require(phone.cache.store.madeAnewMilliseconds(record))
+            return try #require(phone.cache.store.recreatedMilliseconds(record))
         }
         try phone.delete("a")
         try await phone.sync()
@@ -118,7 +118,8 @@ import Testing
         #expect(try mark() > second)
     }
 
-    /// Both devices know that it was deleted, and make it again; what refers to the other device's stays.
+    /// Both devices know of the deletion and recreate the record; the record that refers to the other device's one
+    /// stays.
     @Test func recordRecreatedOnBothDevicesLeavesWhatRefersToIt() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["list": "1"])

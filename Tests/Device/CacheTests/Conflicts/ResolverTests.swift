@@ -7,8 +7,8 @@ import Testing
 
 @testable import StratusCache
 
-/// The resolvers for whole records, and the rules for single fields: the order in which edits arrive never
-/// changes the end.
+/// The resolvers for whole records, and the rules for single fields: the order in which edits arrive does not change
+/// the result.
 @Suite(.timeLimit(.minutes(20))) struct ResolverTests {
     private let id = RecordID(name: "a", zoneID: .list)
 
@@ -23,7 +23,8 @@ import Testing
         return (cloud, devices)
     }
 
-    /// All devices have one record without anything pending; its fields without those of the cache.
+    /// Expects that all devices have the same record and nothing pending. Returns its fields, without those of the
+    /// cache.
     private func end(_ devices: [Device], _ cloud: RealService) async throws -> [Field] {
         let server = try #require(try await cloud.record("a"))
         for device in devices {
@@ -74,12 +75,12 @@ import Testing
         guard
             case .editOverruled(_, _, ["text"]) = try await devices[1].cache.reports().first?.event
         else {
-            Issue.record("What was lost was not told.")
+            Issue.record("The losing edit was not reported.")
             return
         }
     }
 
-    /// The trap of the founding document, for every resolver.
+    /// Two queued edits: with every resolver the second one wins after the first one is confirmed.
     @Test(
         arguments: [
             ServerDateWins(), EditDateWins(), EditCountWins(), FieldWise(),
@@ -146,7 +147,7 @@ import Testing
         }
     }
 
-    /// An app that knows nothing of the rules wrote the list.
+    /// An app without these rules wrote the list.
     @Test func listsWithoutTimesAreMergedByTheAncestor() async throws {
         let (cloud, devices) = try await devices(
             FieldWise(rules: ["tags": .set]), ["tags": .stringList(["a", "b"])])
@@ -189,7 +190,7 @@ import Testing
             Issue.record("no times")
             return
         }
-        // title, text and secret: three marks of five characters.
+        // The fields title, text and secret have three marks of five characters.
         let marks = text.split(separator: ";").dropFirst().map { $0.split(separator: ":")[1].count }
         #expect(marks.reduce(0, +) == 15)
         _ = cloud
@@ -200,7 +201,7 @@ import Testing
         FieldWise(rules: ["title": .editCount, "tags": .set, "steps": .sequence]),
     ]
 
-    /// Three devices, any edits: whichever order the syncs have, the end is the same.
+    /// Three devices make any edits: the result is the same in every order of syncs.
     @Test(arguments: Seeds.forTest("ResolverTests", count: 30), [0, 1, 2])
     func orderOfArrivalNeverChangesTheEnd(_ seed: UInt64, _ number: Int) async throws {
         let resolver = Self.resolvers[number]
@@ -213,7 +214,7 @@ import Testing
                     "title": .string("0"), "tags": .stringList(["a", "b", "c"]),
                     "steps": .stringList(["a", "b", "c"]),
                 ])
-            // The same edits at the same times, by the same devices; only the syncs differ.
+            // The same devices make the same edits at the same times; only the order of syncs differs.
             for step in 0..<8 {
                 cloud.pass(milliseconds: 60_000)
                 let device = devices[Int.random(in: 0..<3, using: &random)]

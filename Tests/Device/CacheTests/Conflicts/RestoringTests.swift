@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// What lost a conflict can be put back, and what nobody takes does not fill the device.
+/// A value that lost a conflict can be restored, and unused reports do not fill the device.
 @Suite struct RestoringTests {
     private let id = RecordID(name: "a", zoneID: .list)
 
@@ -27,7 +27,7 @@ import Testing
         return (cloud, phone, tablet)
     }
 
-    /// Whoever decides has what lost, whichever side it came from.
+    /// The device that resolves the conflict has the losing value, whichever device it came from.
     @Test(arguments: [true, false])
     func lostValueIsPutBackAsANewEdit(phoneFirst: Bool) async throws {
         let (cloud, phone, tablet) = try await overruled(phoneFirst: phoneFirst)
@@ -40,7 +40,7 @@ import Testing
         for device in [decided, phone, tablet] { try await device.sync() }
         #expect(try phone.text("a") == "earlier" && tablet.text("a") == "earlier")
         #expect(try await cloud.record("a")?["text"] == .string("earlier"))
-        // Once more changes nothing.
+        // A second restore changes nothing.
         try decided.cache.restore(report)
         #expect(try await decided.cache.pendingRecordIDs().isEmpty)
     }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import StratusCache
 
-/// A device's clock is corrected by what every answer of the service tells of the time.
+/// A device corrects its clock with the service's time in each answer.
 @Suite(.timeLimit(.minutes(20))) struct ServiceClockTests {
     private static let hours: Int64 = 6 * 3_600_000
 
-    /// Made before any answer was heard, by a clock that is ahead: it is the earlier edit all the same.
+    /// The edit was made before the first answer, with a clock that is ahead: it still counts as the earlier edit.
     @Test func editBeforeTheFirstAnswerIsCorrectedBeforeItIsSent() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
@@ -32,7 +32,7 @@ import Testing
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(skewMilliseconds: sign * Self.hours))
         try phone.save("a", "1")
-        // Not at the end: a busy machine takes its time for what follows.
+        // Read before the sync, which may take long on a busy machine.
         let saved = phone.time.world.nowMilliseconds()
         cloud.faults.next(of: RecordsModify.self, .dropConnectionAfterCommit)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
@@ -46,7 +46,30 @@ import Testing
         #expect(abs(edited - saved - offset) < 60_000)
     }
 
-    /// An answer that refuses tells the time too.
+    /// A second process opened the file before the first answer, and edits after another process has had it.
+    @Test func otherProcessUsesTheCorrection() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: -Self.hours))
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let widget = try CloudCache(
+            path: phone.path, container: CloudDevice.container(phone.connection),
+            settings: .quick, world: phone.time.world)
+        try phone.save("a", "1")
+        for device in [phone, tablet] { try await device.cache.sync() }
+        try tablet.save("a", "earlier")
+        try await tablet.cache.sync()
+        phone.time.advance(milliseconds: 60_000)
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        let record = try await #require(try widget.record(for: id))
+        record["text"] = "later"
+        try await widget.save(record)
+        for device in [phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["a": "later"]) }
+        try widget.close()
+    }
+
+    /// A refusal tells the service's time too.
     @Test func refusalTellsTheTime() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
@@ -56,16 +79,16 @@ import Testing
         #expect(abs(phone.cache.store.clock.offsetMilliseconds + Self.hours) < 60_000)
     }
 
-    /// Answers between which the correction lies, in whole seconds and in milliseconds.
+    /// The correction is narrowed by answers in whole seconds and in milliseconds.
     @Test func correctionStaysAsLongAsItAgrees() {
         let time = TestTime()
         let clock = ServiceClock(time.world, offsetMilliseconds: nil)
-        // The device says 0; the service's clock said 5 s, in whole seconds.
+        // The device's clock shows 0; the service's time is 5 s, in whole seconds.
         clock.hear(AnswerTime(milliseconds: 5_000, stepMilliseconds: 1_000))
         #expect(clock.takeHeard() == 5_499)
         clock.hear(AnswerTime(milliseconds: 5_400, elapsedMilliseconds: 50))
         #expect(clock.takeHeard() == 5_425)
-        // An answer that took long says no more.
+        // An answer that took longer does not narrow it.
         clock.hear(AnswerTime(milliseconds: 5_300, elapsedMilliseconds: 900))
         #expect(!clock.isToBeKept)
         clock.hear(AnswerTime(milliseconds: 5_200, elapsedMilliseconds: 100))

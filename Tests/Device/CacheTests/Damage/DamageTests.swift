@@ -10,9 +10,9 @@ import Testing
 
 @testable import StratusCache
 
-/// A damaged file is kept aside, what was not sent is offered, and the rest comes again.
+/// A damaged file is moved aside, its unsent changes are offered, and everything else is fetched again.
 @Suite(.timeLimit(.minutes(20))) struct DamageTests {
-    /// A device with many synced records, and an edit, a new record and a deletion that were not sent.
+    /// A device with many synced records, and an unsent edit, new record and deletion.
     private func device(_ cloud: RealService, recordCount: Int = 300) async throws -> Device {
         let phone = try Device(cloud)
         for number in 0..<recordCount { try phone.save("r\(number)", "text \(number)") }
@@ -23,7 +23,7 @@ import Testing
         return phone
     }
 
-    /// The process ends, somebody writes into the file, and the process starts again.
+    /// The process ends, the file is damaged, and the process starts again.
     private func damage(_ phone: Device, _ body: (inout Data) -> Void) throws {
         try phone.restart {
             let url = URL(fileURLWithPath: phone.path)
@@ -53,7 +53,7 @@ import Testing
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud)
         try damage(phone) { bytes in
-            // The page of the tombstones' or any other table's root would do as well: the header stays.
+            // Any table's root page may be damaged; the header stays intact.
             for page in stride(from: 20, to: bytes.count / 4_096, by: 7) {
                 bytes.replaceSubrange(
                     page * 4_096..<page * 4_096 + 8, with: [0xFF, 1, 2, 3, 4, 5, 6, 7])
@@ -75,7 +75,7 @@ import Testing
         #expect(saves.count + deletions.count + unreadable.count == 3)
         try await phone.sync()
         #expect(try await phone.texts() == cloud.texts())
-        // The queue's own pages were not damaged here, so all of it comes back.
+        // The pages of the queue were not damaged here, so all its changes are restored.
         try phone.cache.restore(report)
         try await phone.sync()
         let all = try phone.texts()
@@ -87,7 +87,7 @@ import Testing
         try FileManager.default.removeItem(atPath: aside)
     }
 
-    /// Before the first sync only what is here can be edited or deleted; nothing of it is forgotten.
+    /// Before the first sync only records of this device can be edited or deleted; no offered change is lost.
     @Test func editsComeBackOfflineAndDeletionsAfterTheFirstSync() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
@@ -104,7 +104,7 @@ import Testing
         #expect(try await cloud.record("r8") == nil)
         #expect(try await cloud.record("new") != nil)
         #expect(try self.report(phone) == nil)
-        // Another device's edit made meanwhile met the edit with its own ancestor.
+        // The restored edits kept their ancestors, so the service accepted them.
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(try await phone.cache.status().userRecordName == cloud.userRecordName())
         #expect(try phone.cache.loggedEvents().contains { $0.kind == "damaged" })
@@ -119,7 +119,7 @@ import Testing
         #expect(try await phone.texts() == cloud.texts())
     }
 
-    /// Header, tables, indexes: wherever the damage is, the app gets a file that works.
+    /// Wherever the damage is, in the header, in tables or in indexes, the app gets a working file.
     @Test(
         arguments: Seeds.forTest("DamageTests", count: 12),
         ["flipped", "zeroed", "truncated", "scattered"])
@@ -156,10 +156,10 @@ import Testing
             }
         }
         #expect(isWell, "seed \(seed): \(errors)")
-        // Whatever was not touched may still be damaged in the old file; a new one is whole.
+        // Unread parts of the old file may still be damaged; a new file must be intact.
         if try !asides(phone).isEmpty {
             try await phone.sync()
-            // A salvaged edit with a damaged name of a field is refused by the service, and the app hears of it.
+            // A salvaged edit whose field has a damaged name is refused by the service and reported to the app.
             if try await phone.cache.attentionItems().isEmpty {
                 #expect(try await phone.texts() == cloud.texts(), "seed \(seed)")
             }
@@ -169,13 +169,13 @@ import Testing
         for aside in try asides(phone) {
             let folder = URL(fileURLWithPath: phone.path).deletingLastPathComponent().path
             for suffix in ["", "-wal", "-shm"] {
-                // A file that was never made need not go.
+                // A file that was never created need not be removed.
                 try? FileManager.default.removeItem(atPath: folder + "/" + aside + suffix)
             }
         }
     }
 
-    /// The header's number of the format is damaged, and no migration of a newer app is in the file.
+    /// The format's number in the header is damaged, but the file has no migration of a newer app.
     @Test func damagedNumberOfTheFormatIsNoNewerFormat() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
@@ -191,7 +191,7 @@ import Testing
         try FileManager.default.removeItem(atPath: aside)
     }
 
-    /// SQLite does not notice a flipped byte in a value: the file would be another account's.
+    /// SQLite does not notice a flipped byte in a value, and the file would belong to another account.
     @Test(arguments: ["userRecordName", "userCheck"])
     func damagedNameOfTheUserIsNoOtherAccount(_ flag: String) async throws {
         let cloud = RealService(pageSize: 100)
@@ -216,7 +216,7 @@ import Testing
         try FileManager.default.removeItem(atPath: aside)
     }
 
-    /// A file that an earlier version made has a user without a check.
+    /// A file that an earlier version created has a user without a checksum.
     @Test func userWithoutACheckIsKept() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 1)
@@ -230,7 +230,7 @@ import Testing
         #expect(try await phone.cache.reports().isEmpty)
     }
 
-    /// A process dies between the steps of putting the file aside.
+    /// The process is killed between the steps of moving the file aside.
     @Test(arguments: ["moved", "half moved", "not moved"])
     func killedWhileReplacingGoesOn(_ place: String) async throws {
         let cloud = RealService(pageSize: 100)
@@ -247,7 +247,7 @@ import Testing
         for _ in 0..<2 {
             guard case .fileDamaged(aside, let saves, let deletions, _) = try report(phone)?.event
             else {
-                Issue.record("What was not sent is not offered.")
+                Issue.record("The unsent changes are not offered.")
                 return
             }
             #expect(saves.count == 2 && deletions.count == 1)
@@ -255,12 +255,12 @@ import Testing
         }
         #expect(try await phone.cache.reports().count == 1)
         for suffix in ["", "-wal", "-shm"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: aside + suffix)
         }
     }
 
-    /// Who closes a moved file would remove the log of the file in its place.
+    /// Closing a file that was moved would remove the log of the file in its place.
     @Test func damagedFileThatIsOpenElsewhereStaysUntilItIsClosed() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
@@ -289,7 +289,7 @@ import Testing
         file.close()
     }
 
-    /// Somebody else's file is nobody's to move.
+    /// A file that is not a cache is not moved.
     @Test func fileThatNeverWasACacheStaysWhereItIs() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer {

@@ -9,10 +9,10 @@ import Testing
 
 @testable import StratusCache
 
-/// A damaged byte can give a column any value. SQLite does not notice, and the app gets an error and then a
-/// file that works: its process never ends.
+/// A damaged byte can give a column any value that SQLite does not notice. The app gets an error and then a working
+/// file; its process does not end.
 @Suite(.timeLimit(.minutes(20))) struct DamagedRowTests {
-    /// What a column has instead of its value, as SQL.
+    /// The values that replace a column's value, as SQL.
     private static let values = ["NULL", "''", "'x'", "x'FF'", "\(Int64.max)", "\(Int64.min)"]
 
     struct Damage: Sendable, CustomTestStringConvertible {
@@ -23,14 +23,14 @@ import Testing
         var testDescription: String { "\(column.table).\(column.name) = \(value)" }
     }
 
-    /// Numbers that cannot be counted on, and names that do not find their own rows.
+    /// Numbers that overflow when one is added, and names that do not find their own rows.
     private static let found = [
         ("asset", "key", "x'FF'"), ("change", "database", "\(Int64.min)"),
         ("change", "id", "\(Int64.max)"), ("event", "id", "\(Int64.max)"),
         ("pending", "generation", "\(Int64.max)"), ("pending", "name", "x'FF'"),
     ]
 
-    /// NULL in every column, and some of the other values in some of them.
+    /// NULL in every column, and some of the other values in random columns.
     static func damages() throws -> [Damage] {
         let columns = try columns()
         let others = try Seeds.forTest("DamagedRowTests", count: 16).map { seed in
@@ -48,13 +48,13 @@ import Testing
     struct Column: Sendable {
         var table: String
         var name: String
-        /// SQLite sees to it that no key of a table's rows is NULL.
+        /// SQLite itself keeps the key of a table's rows from being NULL.
         var isKey: Bool
     }
 
     private static let types = [CachedType("Item", indexed: ["text"], searchable: ["text"])]
 
-    /// Every column of every table of a file with a declared type and an answer of the public database.
+    /// Every column of every table of a file that has a declared type and a result of the public database.
     static func columns() throws -> [Column] {
         let file = try CacheFile(memory: MemoryCacheFile(), world: .live)
         try file.declare(types)
@@ -100,7 +100,7 @@ import Testing
             isWell = await attempt { try await use(phone) }
             if !isWell { _ = await attempt { try phone.restart() } }
         }
-        // A name that is another one now may be refused for good, but not by this device's own file.
+        // A damaged name may be refused by the service for good, but not by this device's own file.
         let last = errors.last as? CacheError
         #expect(isWell || [.halted, .notSynced, .newerFormat].contains(last?.code), "\(errors)")
         let asides = try phone.asides()
@@ -110,12 +110,12 @@ import Testing
             #expect(violations.isEmpty)
         }
         for aside in asides {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: aside)
         }
     }
 
-    /// One row that cannot be read is no reason to lose the others.
+    /// An unreadable row does not lose the others.
     @Test(arguments: ["generation", "baseFields", "name"])
     func othersAreSalvagedWithoutTheDamagedRow(_ name: String) async throws {
         let phone = try await device(RealService(pageSize: 100))
@@ -128,15 +128,15 @@ import Testing
         }
         let report = try #require(try await phone.cache.reports().first)
         guard case .fileDamaged(_, let saves, let deletions, let unreadable) = report.event else {
-            Issue.record("What was not sent is not offered.")
+            Issue.record("The unsent changes are not offered.")
             return
         }
         #expect(saves.map(\.recordID.recordName) == ["new"])
         #expect(deletions.map(\.recordName) == ["r2"])
-        // Without its name nobody knows which record it was.
+        // Without its name the record is unknown.
         #expect(unreadable.map(\.recordName) == (name == "name" ? [] : ["r1"]))
         for aside in try phone.asides() {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: aside)
         }
     }
@@ -181,20 +181,20 @@ import Testing
         return phone
     }
 
-    /// Gives a column of a closed file this value in all rows, as far as no other row has it.
+    /// Gives a column of a closed file this value in all rows, except where it must be unique.
     ///
-    /// - Returns: false where SQLite cannot store it, as text in the key of a table's rows.
+    /// - Returns: False if SQLite cannot store the value, such as text in the key of a table's rows.
     private func make(_ damage: Damage, inFileAt path: String) throws -> Bool {
         let column = damage.column
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         defer {
-            // The file is opened by the cache next, which says what is wrong with it.
+            // The cache opens the file next, and reports any problem with it.
             try? queue.close()
         }
         return try queue.inDatabase { database in
-            // Constraints and triggers are the schema's: damage asks neither.
+            // Damage ignores the schema's constraints and triggers.
             try database.execute(
                 sql: """
                     CREATE TEMP TABLE kept AS SELECT rowid AS place, * FROM sqlite_schema;
@@ -213,7 +213,7 @@ import Testing
                         """)
                 isSet = database.changesCount > 0
             } catch let error as DatabaseError where error.resultCode == .SQLITE_MISMATCH {
-                // It stays as it is.
+                // The value stays as it is.
             }
             try database.execute(
                 sql: """
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    /// What an app does with a cache, and what the cache does by itself.
+    /// Everything that an app does with a cache, and that the cache does by itself.
     private func use(_ phone: Device) async throws {
         try restoreDamage(phone.cache)
         try await phone.cache.sync()
@@ -264,7 +264,7 @@ import Testing
 }
 
 extension Device {
-    /// The damaged files that were kept aside, with what SQLite has beside them.
+    /// The damaged files that were moved aside, with SQLite's files beside them.
     fileprivate func asides() throws -> [String] {
         let url = URL(fileURLWithPath: path)
         let folder = url.deletingLastPathComponent().path

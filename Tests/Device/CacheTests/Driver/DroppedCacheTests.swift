@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A cache that nobody has any more is closed, running or not.
+/// A cache without any reference is closed, running or not.
 @Suite struct DroppedCacheTests {
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")),
@@ -33,9 +33,9 @@ import Testing
             if number == 0 { #expect(try openDescriptors(of: name).count >= 2) }
             drivers.append(Dropped(cache.databases[0].driver))
         }
-        // What was under way when the cache was dropped ends first.
+        // Work in progress when the cache was dropped ends first.
         while try !openDescriptors(of: name).isEmpty { await Task.yield() }
-        // The loops are awaited: nothing keeps a driver when its last task has ended.
+        // The loops are awaited: no task keeps a driver after its last one has ended.
         for dropped in drivers { await dropped.driver?.stop() }
         while drivers.contains(where: { $0.driver != nil }) { await Task.yield() }
     }
@@ -53,7 +53,7 @@ import Testing
     }
 }
 
-/// A driver that this does not keep.
+/// A weak reference to a driver.
 private final class Dropped {
     weak var driver: SyncDriver?
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A cache listens to the service once, whichever databases it keeps.
+/// A cache has one listener at the service, however many databases it keeps.
 @Suite struct ListeningTests {
     @Test(.timeLimit(.minutes(20))) func bothDatabasesShareOneListener() async throws {
         let cloud = TestCloud()
@@ -24,7 +24,7 @@ import Testing
         var changes = phone.cache.changes().makeAsyncIterator()
         await phone.cache.start()
         for number in 0..<3 {
-            // No timer runs in this test: only the service's notification can bring it.
+            // No timer runs in this test: only a notification can cause the fetch.
             try tablet.save("r\(number)", "hello")
             try await tablet.cache.sync()
             #expect(await changes.next()?.map(\.recordName) == ["r\(number)"])
@@ -36,7 +36,7 @@ import Testing
         await phone.cache.stop()
     }
 
-    /// A service that tells what a test gives it.
+    /// A service whose notifications the test sends.
     private final class TellingTransport: Transport {
         let notices: AsyncStream<NotificationPayload>
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The running loop, its switch, and what a sync answers.
+/// The running loop, its switch, and the results of a sync.
 @Suite(.timeLimit(.minutes(20))) struct LoopTests {
     /// Starts a loop whose first upload waits at a gate, and begins to stop it there.
     private func stopWhileSending(_ phone: Device) async throws -> (Gate, Task<Void, Never>) {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Apple's service gets two seconds between operations, whatever the settings say; others none.
+/// Apple's service gets two seconds between operations, whatever the settings are; other services get none.
 @Suite struct PaceTests {
-    /// How many seconds a first sync with one record waits, and how many operations it has.
+    /// The seconds that a first sync with one record waits, and the number of its operations.
     private func sync(
         _ settings: SyncSettings
     ) async throws -> (seconds: Double, operations: Int) {
@@ -29,7 +29,7 @@ import Testing
         return (time.world.uptimeSeconds(), link.callNames.count)
     }
 
-    /// Of those that `connectionTellsAppleServiceFromOthers` finds for Apple's service.
+    /// The settings that `connectionTellsAppleServiceFromOthers` chooses for Apple's service.
     @Test func leastDelayStandsBetweenOperations() async throws {
         let quick = try await sync(.quick)
         #expect(quick.seconds < 1)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Crashes, expired tokens and lost zones: the same end, whatever happens on the way.
+/// Crashes, expired tokens and lost zones lead to the same result, at whatever step they happen.
 @Suite(.timeLimit(.minutes(20))) struct RecoveryTests {
-    /// The story that is cut short at every step, and what must come of it.
+    /// A sequence of edits and syncs that is cut at every step, and must always have the same result.
     private func story(_ cloud: RealService, _ phone: Device, sync: () async throws -> Void)
         async throws
     {
@@ -34,7 +34,7 @@ import Testing
     ]
 
     @Test func restartAfterAnyLostRequestConverges() async throws {
-        // First without a fault, to know how many requests there are.
+        // First without a fault, to count the requests.
         let calm = RealService()
         let device = try Device(calm)
         try await story(calm, device) { try await device.sync() }
@@ -50,7 +50,7 @@ import Testing
                     isAnswerLost ? .answerLost : .requestLost(SyncFailure(.networkFailure)))
                 try await story(cloud, phone) {
                     do { try await phone.cache.sync() } catch {
-                        // The process dies here, and is started again.
+                        // The process ends here and is restarted.
                         try phone.restart()
                         try await phone.sync()
                     }
@@ -100,7 +100,7 @@ import Testing
         try await phone.sync()
         try await cloud.expireTokens()
         try phone.save("r0", "2")
-        // Of the pages one is expired, one arrives, and one is lost.
+        // One page request fails as its token expired, one succeeds, and one is lost.
         let calls = phone.link.callNames.count
         phone.link.fail("page", 2, .requestLost(SyncFailure(.networkFailure)))
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
@@ -145,7 +145,7 @@ import Testing
 
     @Test func zoneLostByServiceIsRecreatedWithRecords() async throws {
         let cloud = RealService()
-        // The user is older than the copy.
+        // The user existed before the copy was made.
         _ = try await cloud.userRecordName()
         let copy = try cloud.copy()
         let phone = try Device(cloud)
@@ -158,7 +158,7 @@ import Testing
         #expect(try phone.texts().count == 3)
     }
 
-    /// As `stratus restored` does: the zone came after the backup, and no token counts any more.
+    /// As after `stratus restored`: the zone was created after the backup, and all tokens have expired.
     @Test func zoneMissingAfterRestoreIsUploadedAgain() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -173,7 +173,7 @@ import Testing
         #expect(try await cloud.names() == ["a", "b", "c"])
         #expect(try await cloud.names(in: .other) == ["x"])
         #expect(try phone.texts().count == 3)
-        // Only the first answer after the loss is taken like that.
+        // Only the first fetch after the loss uploads a missing zone again.
         try await cloud.deleteZone(.list)
         try await phone.sync()
         #expect(try phone.texts().isEmpty)
@@ -194,7 +194,7 @@ import Testing
             return
         }
         #expect(records.map(\.recordID.recordName) == ["b"])
-        // Saving them is all that it takes.
+        // The app only has to save them again.
         try await phone.cache.save(records)
         try await phone.sync()
         #expect(try await cloud.names() == ["a", "b"])
@@ -226,7 +226,7 @@ import Testing
         try await phone.sync()
         try await tablet.sync()
         #expect(try tablet.texts().isEmpty)
-        // And may come again, without its old content, also before anybody synced.
+        // The zone may be created again without its old content, also before any other device syncs.
         try phone.save("old", "1")
         try await phone.sync()
         try await phone.cache.deleteZone(CKRecordZone.ID(.list))

@@ -7,7 +7,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// An app on a device: an engine that syncs when it is asked to, or by itself, and a cache that does not.
+/// An app on a device: an engine that syncs on request or automatically, and a cache that does not sync itself.
 final class EngineDevice {
     let connection: CloudConnection
     let container: CKContainer
@@ -18,7 +18,7 @@ final class EngineDevice {
     private(set) var store: EngineStore
     private(set) var engine: CKSyncEngine
 
-    /// - Parameter clock: of an engine that is automatic.
+    /// - Parameter clock: The clock of an automatic engine; nil for an engine that syncs on request.
     convenience init(
         _ cloud: TestCloud, _ device: String, user: String = "alice", clock: TestClock? = nil,
         resolver: any ConflictResolver = FieldWise()
@@ -43,7 +43,7 @@ final class EngineDevice {
 
     /// A phone and a tablet of one person.
     ///
-    /// - Parameter texts: of records that the phone has made and the tablet has fetched.
+    /// - Parameter texts: The texts of records that the phone has created and the tablet has fetched.
     static func pair(
         _ cloud: TestCloud = TestCloud(), _ texts: KeyValuePairs<String, String> = [:],
         resolver: any ConflictResolver = FieldWise()
@@ -56,7 +56,7 @@ final class EngineDevice {
         return (phone, tablet)
     }
 
-    /// An engine that goes on where the store is.
+    /// An engine that continues from the store's state.
     static func engine(
         _ container: CKContainer, _ store: EngineStore, _ isAutomatic: Bool
     ) throws -> CKSyncEngine {
@@ -69,7 +69,7 @@ final class EngineDevice {
         return engine
     }
 
-    /// The process dies and starts again.
+    /// Ends the process and starts it again.
     func restart() throws {
         try cache.close()
         cache = try CloudCache(path: path, container: container, resolver: resolver)
@@ -91,7 +91,7 @@ final class EngineDevice {
 
     func texts() throws -> [String: String] { try cache.texts() }
 
-    /// Until nothing is left to send; conflicts take a second time.
+    /// Syncs until nothing is left to send; a conflict takes a second round.
     func sync() async throws {
         for _ in 0..<4 {
             try await engine.fetchChanges()
@@ -106,12 +106,12 @@ final class EngineDevice {
 
     deinit {
         for suffix in ["", "-wal", "-shm", "-lock"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
 
-    /// Saves a new record into a zone that is there, and hears nothing of it.
+    /// Saves a new record into an existing zone, without getting an answer.
     func sendUnanswered(
         _ name: String, _ cloud: TestCloud, _ effect: DeviceFaults.Effect
     ) async throws {

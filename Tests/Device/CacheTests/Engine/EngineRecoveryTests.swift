@@ -10,9 +10,9 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What an engine's store does after something could not be written, and what a full answer says of zones.
+/// What an engine's store does after a failed write, and what a full fetch tells about zones.
 @Suite(.timeLimit(.minutes(20))) struct EngineRecoveryTests {
-    /// Nothing else leads the engine into the zone: nothing is pending, and the database's token is past the change.
+    /// Nothing else makes the engine fetch the zone: no change is pending, and the database's token is past the change.
     @Test(arguments: [false, true])
     func unwrittenPageIsFetchedAgain(isRestartedLater: Bool) async throws {
         let cloud = TestCloud()
@@ -38,8 +38,8 @@ import Testing
         #expect(try phone.texts() == ["a": "1", "b": "1"])
     }
 
-    /// The first page of a first fetch is written and its token stored; the second one is not written, and the request
-    /// for the third one fails. What the first page brought is not missing.
+    /// The first page of a first fetch is written and its token stored. The second one is not written, and the request
+    /// for the third one fails. The records of the first page do not count as missing.
     @Test(arguments: [false, true])
     func firstPageOutlivesASecondOneThatWasNotWritten(isRestarted: Bool) async throws {
         let limits = Limits.with {
@@ -49,7 +49,7 @@ import Testing
         let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
         let tablet = try await EngineDevice(cloud, "tablet")
         var all: [String: String] = [:]
-        // One by one: no page ends within a batch.
+        // Sent one by one, so that no page ends within a batch.
         for name in ["a", "b", "c", "d", "e", "f", "g"] {
             try tablet.save(name, "1")
             try await tablet.sync()
@@ -68,7 +68,7 @@ import Testing
         #expect(try phone.texts() == all)
     }
 
-    /// An app asks for a send while its disk is full: the call returns.
+    /// An app sends while its disk is full: the call returns.
     @Test func sendOnAFullDiskReturns() async throws {
         let cloud = TestCloud()
         let phone = try await FullDiskDevice(cloud)
@@ -78,14 +78,14 @@ import Testing
         phone.file.setWriteTrouble { _ in .storageFull }
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
-        // Without an end, the test reaches its time limit.
+        // Without a return the test would reach its time limit.
         try? await phone.engine.sendChanges()
         phone.file.setWriteTrouble(nil)
         try await phone.sync()
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// An automatic engine on a full disk, with something to send, does not ask the service ten times a second.
+    /// An automatic engine with a pending change on a full disk does not ask the service ten times a second.
     @Test func fullDiskDoesNotMakeAnAutomaticEngineBusy() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
@@ -97,7 +97,7 @@ import Testing
         }
         try phone.save("b", "1")
         phone.file.setWriteTrouble { _ in .storageFull }
-        // A person pulls to refresh, or a notification comes.
+        // For example, a person pulls to refresh, or a notification arrives.
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
         let count = phone.delegate.fetchCount
@@ -105,7 +105,7 @@ import Testing
             clock.advance(bySeconds: 0.5)
             for _ in 0..<20 { await Task.yield() }
         }
-        // 1, 2, 4, 8, 16, 32 and 64 seconds.
+        // The pauses are 1, 2, 4, 8, 16, 32 and 64 seconds.
         #expect(phone.delegate.fetchCount - count < 12)
         phone.file.setWriteTrouble(nil)
         var seconds = 0.0
@@ -117,7 +117,48 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// Nothing is sent before the fetch, as `failure` says.
+    /// The engine's state cannot be read for a while after a full disk: the planned fetch fails, and the next one is
+    /// planned.
+    @Test func recoveryThatFailsIsRepeated() async throws {
+        let clock = TestClock()
+        let cloud = TestCloud(clock: clock)
+        let phone = try await FullDiskDevice(cloud, clock: clock)
+        func wait(seconds: Double, _ isDone: () async throws -> Bool) async throws {
+            for _ in 0..<Int(seconds * 2) {
+                if try await isDone() { return }
+                clock.advance(bySeconds: 0.5)
+                for _ in 0..<20 { await Task.yield() }
+            }
+        }
+        try phone.save("a", "1")
+        try await wait(seconds: 60) { try await phone.cache.pendingRecordIDs().isEmpty }
+        try phone.save("b", "1")
+        phone.file.setWriteTrouble { _ in .storageFull }
+        try? await phone.engine.fetchChanges()
+        #expect(phone.delegate.store.failure != nil)
+        phone.file.setWriteTrouble(nil)
+        try phone.file.execute(
+            """
+            INSERT INTO flag (database, name, value)
+                SELECT database, 'kept', value FROM flag WHERE name = 'engineState';
+            UPDATE flag SET value = '' WHERE name = 'engineState';
+            """)
+        let count = phone.delegate.fetchCount
+        try await wait(seconds: 120) { phone.delegate.fetchCount - count >= 4 }
+        #expect(phone.delegate.fetchCount - count >= 4)
+        #expect(phone.delegate.store.failure != nil)
+        try phone.file.execute(
+            """
+            UPDATE flag SET value = (SELECT value FROM flag WHERE name = 'kept')
+                WHERE name = 'engineState';
+            DELETE FROM flag WHERE name = 'kept';
+            """)
+        try await wait(seconds: 600) { try await phone.cache.pendingRecordIDs().isEmpty }
+        #expect(phone.delegate.store.failure == nil)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
+    /// Nothing is sent before the fetch, as the documentation of `failure` says.
     @Test func nothingIsSentBeforeTheUnwrittenPageWasFetched() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = (
@@ -148,13 +189,13 @@ import Testing
         let phone = try await FullDiskDevice(cloud, settings: settings)
         let tablet = try await EngineDevice(cloud, "tablet")
         try phone.save("a", "1")
-        // The phone hears of its own zone, and which one of its name it is.
+        // The phone fetches its own zone, and with it the zone's generation.
         for _ in 0..<2 { try await phone.sync() }
         try await tablet.sync()
         try await tablet.cache.deleteZone(.list)
         try tablet.store.resume(tablet.engine)
         try await tablet.sync()
-        // It makes the zone anew, and its person deletes it.
+        // The phone recreates the zone, and its person deletes it.
         try await phone.engine.fetchChanges()
         try? await phone.engine.sendChanges()
         #expect(try await phone.container.privateCloudDatabase.allRecordZones().count == 2)
@@ -176,7 +217,7 @@ import Testing
             let record = CKRecord(recordType: "Item", recordID: id)
             record["text"] = "1"
             try cache.save([record])
-            // As `wantedZone` made the row before 4614c176.
+            // The row as `wantedZone` wrote it before 4614c176.
             try file.execute("UPDATE zone SET name = '\(ZoneID.defaultZoneName)', state = 1")
         }
         try await phone.sync()

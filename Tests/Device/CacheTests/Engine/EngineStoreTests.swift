@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A cache as the store of an app that has an engine of its own.
+/// A cache as the store of an app that has its own engine.
 @Suite(.timeLimit(.minutes(20))) struct EngineStoreTests {
     @Test func engineBringsEditsAndDeletionsBothWays() async throws {
         let (phone, tablet) = try await EngineDevice.pair()
@@ -34,7 +34,7 @@ import Testing
             try await tablet.cache.record(for: CKRecord.ID(recordName: "a", zoneID: .list)))
         record["colour"] = "red"
         try tablet.store.save([record], tablet.engine)
-        // Sent before anything is fetched.
+        // The change is sent before anything is fetched.
         try? await tablet.engine.sendChanges()
         try await tablet.sync()
         try await phone.sync()
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Two devices that have a record of the tablet's.
+    /// Two devices that have fetched a record of the tablet.
     private func pairWithTheirs() async throws -> (phone: EngineDevice, tablet: EngineDevice) {
         let (phone, tablet) = try await EngineDevice.pair()
         try tablet.save("theirs", "1")
@@ -66,7 +66,7 @@ import Testing
         #expect(try tablet.texts() == ["mine": "1"])
     }
 
-    /// The engine's app becomes one that lets the cache sync.
+    /// An app with an engine changes to the cache's own syncing.
     @Test func cacheGoesOnWhereTheEngineWas() async throws {
         let (phone, tablet) = try await pairWithTheirs()
         try phone.save("mine", "1")

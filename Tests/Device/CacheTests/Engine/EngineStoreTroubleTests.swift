@@ -6,11 +6,11 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// An engine over a cache when something goes wrong: what the cache promises alone holds here too.
+/// An engine over a cache when something goes wrong: the promises of the cache's own syncing hold here too.
 @Suite(.timeLimit(.minutes(20))) struct EngineStoreTroubleTests {
-    // MARK: What has no answer
+    // MARK: Changes without an answer
 
-    /// - Parameter isFetched: whether the engine has a token of the zone.
+    /// - Parameter isFetched: Whether the engine has a token of the zone.
     @Test(arguments: [false, true], [false, true])
     func unansweredNewRecordDeletedElsewhereStaysDeleted(
         isFetched: Bool, isKilled: Bool
@@ -25,7 +25,7 @@ import Testing
         try await tablet.sync()
         try tablet.delete("b")
         try await tablet.sync()
-        // Nothing was fetched since: it waits.
+        // Nothing was fetched since, so the save waits.
         try await phone.engine.sendChanges()
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "1"])
@@ -89,15 +89,15 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    // MARK: Names that are used again
+    // MARK: Reused names
 
     private static func resolver(_ hasTimes: Bool) -> FieldWise {
         FieldWise(fieldTimesKey: hasTimes ? FieldWise.defaultFieldTimesKey : nil)
     }
 
-    /// Another record than the one that was deleted, to all devices, as with the cache alone.
+    /// A recreated record is another record than the deleted one on all devices, as with the cache's own syncing.
     ///
-    /// - Parameter hasTimes: whether a field of the record tells that it is another.
+    /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
     @Test(arguments: [true, false])
     func recordRecreatedHasNothingOfTheFormer(hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
@@ -133,8 +133,8 @@ import Testing
         for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
     }
 
-    /// What was made anew under the name of a deleted record waits for the zone's changes here too: after an answer that was
-    /// lost nobody could say which of the two another device deleted.
+    /// A record that was recreated under the name of a deleted one waits for the zone's changes here too: after a lost
+    /// answer it would be unknown which of the two another device deleted.
     @Test func recordRecreatedWaitsForTheDeletionOfTheFormer() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
@@ -142,7 +142,7 @@ import Testing
         try await phone.engine.sendChanges()
         try phone.save("a", "new")
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
-        // Without a fetch there is nothing to send yet.
+        // Nothing can be sent before a fetch.
         try? await phone.engine.sendChanges()
         #expect(!cloud.faults(on: "phone").isEmpty)
         for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
@@ -153,9 +153,9 @@ import Testing
         for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
     }
 
-    /// The engine has sent nothing of the deletion when the next one of the name is made, and another device deletes that.
+    /// The record is recreated before the engine has sent its deletion, and another device deletes the new one.
     ///
-    /// - Parameter lost: the number of the request whose answer is lost.
+    /// - Parameter lost: The number of the request whose answer is lost.
     @Test(arguments: [0, 1], [true, false])
     func recordRecreatedBeforeAnythingWasSentStaysDeletedElsewhere(
         lost: Int, hasTimes: Bool
@@ -170,7 +170,7 @@ import Testing
             if number == lost {
                 cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
             }
-            // One of them has no answer.
+            // One of the requests gets no answer.
             try? await phone.engine.sendChanges()
             try await tablet.sync()
         }
@@ -182,11 +182,11 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// Two devices delete a record; one of them has made another of its name before the other one sends.
+    /// Two devices delete a record, and one of them has recreated it before the other one sends.
     ///
-    /// - Parameter isMadeAnew: whether that other one makes one too.
+    /// - Parameter isRecreated: Whether the other one recreates it too.
     @Test(arguments: [true, false], [true, false])
-    func deletionSparesRecordRecreatedElsewhere(isMadeAnew: Bool, hasTimes: Bool) async throws {
+    func deletionSparesRecordRecreatedElsewhere(isRecreated: Bool, hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
             TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         try tablet.delete("a")
@@ -194,17 +194,17 @@ import Testing
         try tablet.save("a", "another")
         try await tablet.sync()
         try phone.delete("a")
-        if isMadeAnew { try phone.save("a", "new") }
+        if isRecreated { try phone.save("a", "new") }
         await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "another"])
         for app in [phone, tablet] { try await app.sync() }
-        #expect(try tablet.texts() == ["a": isMadeAnew ? "new" : "another"])
+        #expect(try tablet.texts() == ["a": isRecreated ? "new" : "another"])
         #expect(try phone.texts() == tablet.texts())
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// It waits for the deletion of the former one, of which a zone that is not there can tell nothing.
+    /// The record waits for the former one's deletion, which a missing zone cannot report.
     @Test func recordRecreatedInMissingZoneIsSentIntoTheNextOne() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
@@ -212,7 +212,7 @@ import Testing
         try await phone.engine.sendChanges()
         try phone.save("a", "new")
         cloud.faults(on: "phone").next(of: ChangesZone.self, .answer(.zoneNotFound))
-        // The engine reports the zone, or tries it again later.
+        // The engine reports the zone, or retries later.
         try? await phone.engine.fetchChanges()
         #expect(cloud.faults(on: "phone").isEmpty)
         try await phone.engine.sendChanges()
@@ -221,9 +221,9 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    // MARK: Whose it is
+    // MARK: Accounts
 
-    /// - Parameter isRestarted: whether the app hears of the other user with a new engine.
+    /// - Parameter isRestarted: Whether the app learns of the other user with a new engine.
     @Test(arguments: [false, true]) func fileStaysItsUsers(isRestarted: Bool) async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
@@ -251,7 +251,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// No user is signed in for a while.
+    /// The user is signed out for a while.
     @Test func editMadeSignedOutIsSentAfterwards() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
@@ -265,9 +265,9 @@ import Testing
         #expect(try tablet.texts() == ["a": "1", "b": "1"])
     }
 
-    // MARK: What only a comparison can tell
+    // MARK: Comparison with a full fetch
 
-    /// The engine cannot name what was deleted before its token was lost; the store has all records.
+    /// After an expired token the engine cannot report earlier deletions; the store compares all its records.
     @Test func expiredTokenLeavesNoDeletedRecord() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
@@ -300,7 +300,7 @@ import Testing
 
     // MARK: Missing zones
 
-    /// The phone hears of its end only by trying to save into it.
+    /// The phone learns of the zone's deletion only when it tries to save into it.
     @Test func zoneDeletedElsewhereIsNotMadeAgainByAnEdit() async throws {
         let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         try await tablet.cache.deleteZone(.list)
@@ -308,7 +308,7 @@ import Testing
         try await tablet.sync()
         try phone.save("a", "2")
         await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
-        // It waits for the database's changes.
+        // The save waits for the database's changes.
         try await phone.engine.sendChanges()
         try await tablet.sync()
         #expect(try await tablet.cache.zoneIDs().isEmpty)
@@ -350,9 +350,9 @@ import Testing
         #expect(try tablet.texts() == ["a": "1"])
     }
 
-    // MARK: By itself
+    // MARK: Automatic engines
 
-    /// Nobody asks an automatic engine for the fetches that the store waits for.
+    /// An automatic engine performs the fetches that the store waits for without a call of the app.
     @Test(arguments: [
         DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit,
         .answer(.zoneNotFound),

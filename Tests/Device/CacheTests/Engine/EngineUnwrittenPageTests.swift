@@ -4,20 +4,20 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// A page that could not be written, as on a full disk: the store concludes nothing from the end of that fetch, and sends
+/// A page could not be written, as on a full disk: the store concludes nothing from the end of that fetch, and sends
 /// nothing until the page was fetched again.
 @Suite(.timeLimit(.minutes(20))) struct EngineUnwrittenPageTests {
-    /// Fetches while the device has no room for pages of records, and sends when it has room again.
+    /// Fetches while the device has no space for pages of records, and sends when it has space again.
     private func syncWithoutRoomForPages(_ phone: FullDiskDevice) async throws {
         phone.delegate.fail { _ in true }
         try await phone.engine.fetchChanges()
         phone.delegate.fail { _ in false }
         #expect(phone.delegate.store.failure != nil)
-        // A conflict takes a second time.
+        // After a conflict a second send is needed.
         do { try await phone.engine.sendChanges() } catch is CKError {}
     }
 
-    /// The page that was not written has the deletion of a record whose save had no answer.
+    /// The unwritten page contains the deletion of a record whose save got no answer.
     @Test(arguments: [false, true])
     func recordDeletedElsewhereStaysDeleted(isRestarted: Bool) async throws {
         let cloud = TestCloud()
@@ -43,7 +43,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// The page that was not written is of a fetch from the beginning: what it would have brought counts as missing.
+    /// The unwritten page belongs to a full fetch: without it, its records would count as missing.
     @Test(arguments: [false, true])
     func pendingEditOutlivesAPageThatWasNotWritten(isRestarted: Bool) async throws {
         let cloud = TestCloud()

@@ -4,12 +4,12 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Zones that are deleted, detached or missing where the app's engine keeps a cache in step.
+/// Deleted, detached and missing zones, in an app whose engine keeps a cache in sync.
 @Suite(.timeLimit(.minutes(20))) struct EngineZoneTests {
-    /// As with the cache alone: `LateRequestTests.deletionOfAZoneSparesTheOneThatOthersMadeSince`.
+    /// As with the cache's own syncing: `LateRequestTests.deletionOfAZoneSparesTheOneThatOthersMadeSince`.
     ///
-    /// - Parameter isCarriedOut: whether the phone's own deletion arrived, without an answer; otherwise the tablet was
-    ///   quicker with one.
+    /// - Parameter isCarriedOut: Whether the phone's own deletion arrived, without an answer; otherwise the tablet
+    ///   deleted the zone first.
     @Test(arguments: [true, false])
     func deletionOfAZoneSparesTheOneThatOthersMadeSince(_ isCarriedOut: Bool) async throws {
         let cloud = TestCloud()
@@ -33,15 +33,15 @@ import Testing
         }
     }
 
-    /// An engine that begins without its tokens, as after its user signed out and in again.
+    /// An engine that starts without its tokens, as after its user signed out and in again.
     ///
-    /// - Parameter isEdited: whether the phone edits a record of the zone before it hears anything.
+    /// - Parameter isEdited: Whether the phone edits a record of the zone before it fetches anything.
     @Test(arguments: [false, true])
     func zoneDeletedWhileSignedOutStaysDeleted(isEdited: Bool) async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.connection.signOut()
-        // The engine hears of that, and forgets its tokens.
+        // The engine learns of the sign-out and drops its tokens.
         await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
         try await tablet.cache.deleteZone(.list)
         try tablet.store.resume(tablet.engine)
@@ -57,7 +57,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// The engine does not fetch what the store does not keep, so that its token is not ahead of it.
+    /// The engine does not fetch zones that the store does not keep, so its token is not ahead of the store.
     @Test(arguments: [false, true])
     func changesOfADetachedZoneComeWhenItIsAttached(isRestarted: Bool) async throws {
         let cloud = TestCloud()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// An automatic engine, of which nothing asks for a fetch: what came meanwhile is fetched when the app says so.
+    /// An automatic engine without a reason to fetch: earlier changes are fetched once the app attaches the zone.
     @Test func attachedZoneIsFetchedByAnAutomaticEngine() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
@@ -103,7 +103,7 @@ import Testing
         #expect(try phone.texts() == ["a": "1", "b": "theirs"])
     }
 
-    /// The zone is still there, and is no longer to be deleted.
+    /// The zone still exists, and is no longer to be deleted.
     @Test func recordSavedAfterARefusedDeletionStays() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])

@@ -5,9 +5,9 @@ import StratusSyncEngine
 import StratusTesting
 import Synchronization
 
-/// An app on a device with an engine, whose cache is in memory, and which has no room at times.
+/// An app on a device with an engine, whose cache is in memory, and whose disk is full at times.
 final class FullDiskDevice {
-    /// An app's delegate whose device has no room at times.
+    /// An app's delegate on a device whose disk is full at times.
     final class Delegate: CKSyncEngineDelegate {
         let store: EngineStore
         private let file: MemoryCacheFile
@@ -25,7 +25,7 @@ final class FullDiskDevice {
 
         /// Decides which of the next pages of records cannot be written, by their numbers from 1.
         ///
-        /// - Parameter then: what happens after such a page.
+        /// - Parameter then: Runs after such a page.
         func fail(
             then: (@Sendable () -> Void)? = nil, _ isUnwritten: @escaping @Sendable (Int) -> Bool
         ) {
@@ -66,7 +66,7 @@ final class FullDiskDevice {
     private(set) var delegate: Delegate
     private(set) var engine: CKSyncEngine
 
-    /// - Parameter prepare: what happens to the file before there is an engine.
+    /// - Parameter prepare: Changes the file before the engine is created.
     init(
         _ cloud: TestCloud, clock: TestClock? = nil, settings: SyncSettings = .quick,
         prepare: (CloudCache, MemoryCacheFile) throws -> Void = { _, _ in }

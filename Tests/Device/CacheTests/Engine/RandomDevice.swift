@@ -6,7 +6,7 @@ import StratusSyncEngine
 import StratusTesting
 import Synchronization
 
-/// A device of a random run: a cache that syncs by itself, or one that is the store of an engine.
+/// A device of a random run: a cache that syncs itself, or one that is the store of an engine.
 final class RandomDevice: Sendable {
     private struct Opened: Sendable {
         var cache: CloudCache
@@ -44,7 +44,7 @@ final class RandomDevice: Sendable {
 
     deinit {
         for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
-            // A file that was never made need not go.
+            // A file that was never created need not be removed.
             try? FileManager.default.removeItem(atPath: path + suffix)
         }
     }
@@ -61,7 +61,7 @@ final class RandomDevice: Sendable {
         return Opened(cache: cache, store: store, engine: engine)
     }
 
-    /// The process dies and starts again.
+    /// Ends the process and starts it again.
     func restart() throws {
         try cache.close()
         let next = try Self.open(path, connection, usesEngine, time)
@@ -82,7 +82,7 @@ final class RandomDevice: Sendable {
         if let store, let engine { try store.resume(engine) }
     }
 
-    /// What fails now is done again later.
+    /// A failed fetch is repeated later in the run.
     func fetch() async {
         if let engine { return await calmly { try await engine.fetchChanges() } }
         await calmly { try await self.cache.sync() }
@@ -94,11 +94,11 @@ final class RandomDevice: Sendable {
     }
 
     private func calmly(_ body: () async throws -> Void) async {
-        // At the end of a run nothing may be left, whatever was thrown.
+        // Errors are ignored: at the end of a run nothing may be left to do.
         do { try await body() } catch {}
     }
 
-    /// All that is left to do, as far as the device tells.
+    /// Everything that is left to do, as the device reports it.
     func unfinished() async throws -> [String] {
         var left = try await cache.pendingRecordIDs().map { "\(name): pending \($0.recordName)" }
         left += try await cache.attentionItems().map {
@@ -109,7 +109,7 @@ final class RandomDevice: Sendable {
         return left
     }
 
-    /// The items of all zones, as text by name.
+    /// The items of all zones, as texts by name.
     func items() throws -> [String: String] {
         var items: [String: String] = [:]
         for record in try cache.records(matching: CacheQuery("Item")) {
@@ -125,7 +125,7 @@ extension CKRecord {
     }
 }
 
-/// What an observer of all items was told, and what was wrong with it.
+/// What an observer of all items received, and the mistakes in it.
 final class WatchedItems: Sendable {
     struct State: Sendable {
         var items: [String: String] = [:]
@@ -137,7 +137,7 @@ final class WatchedItems: Sendable {
     var items: [String: String] { state.withLock { $0.items } }
     var wrong: [String] { state.withLock { $0.wrong } }
 
-    /// Begins anew, with another cache.
+    /// Starts again with another cache.
     func watch(_ cache: CloudCache) throws {
         let watch = state.withLock { state in
             state.watch += 1

@@ -6,19 +6,19 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// A person's devices are used at random, some with a cache that syncs and some with an engine over one, on the public
-/// interface alone. At the end all have the same, the newest edit of each field, and nothing that was deleted.
+/// A person's devices are used at random through the public interface alone, some with a cache that syncs and some with
+/// an engine over one. At the end all devices have the same items: the newest edit of each field, and no deleted item.
 @Suite(.timeLimit(.minutes(20))) struct RandomDevicesTests {
-    /// What must be there at the end.
+    /// The expected state at the end.
     struct Expected {
         /// The number of the step of each field's newest edit.
         var fields: [String: [String: Int64]] = [:]
         var deleted: Set<String> = []
-        /// Nothing is promised of what was in a zone that somebody deleted.
+        /// The zone of each record; records of a deleted zone are not checked.
         var zones: [String: CKRecordZone.ID] = [:]
         var deletedZones: Set<CKRecordZone.ID> = []
 
-        /// Names of what differs.
+        /// Describes the items that differ.
         func violations(_ items: [String: String]) -> [String] {
             fields.compactMap { name, values in
                 guard let zone = zones[name], !deletedZones.contains(zone) else { return nil }
@@ -94,7 +94,7 @@ import Testing
             story.append("  deletes \(record.recordID.recordName)")
         }
 
-        /// At rest, or in the midst of a sync.
+        /// At rest, or during a sync.
         private mutating func restart(_ device: RandomDevice) async throws {
             let sync = Bool.random(using: &numbers) ? Task { await device.send() } : nil
             for _ in 0..<Int.random(in: 0..<40, using: &numbers) { await Task.yield() }
@@ -112,7 +112,7 @@ import Testing
             story.append("  deletes zone \(zone.zoneName)")
         }
 
-        /// Somebody else signs in for a while.
+        /// Another user signs in for a while.
         private mutating func switchAccount(_ device: RandomDevice) async throws {
             try await cloud.signIn("bob", on: device.connection)
             if Bool.random(using: &numbers) { try device.restart() }
@@ -142,13 +142,13 @@ import Testing
             }
         }
 
-        /// Nothing goes wrong any more.
+        /// From now on there are no faults.
         func becomeQuiet() async throws -> [String] {
             cloud.faults.clear()
             for device in devices {
                 let faults = cloud.faults(on: device.name)
                 faults.isCutOff = false
-                // What was to go wrong once does so now.
+                // Faults that are planned for one request happen now.
                 for _ in 0..<30 where !faults.isEmpty {
                     clock.advance(bySeconds: 60)
                     await device.fetch()
@@ -181,7 +181,7 @@ import Testing
             devices.append(
                 try await RandomDevice(cloud, name, usesEngine: usesEngine, clock))
         }
-        // A file is that of the user of its first sync.
+        // A file belongs to the user of its first sync.
         for device in devices { await device.fetch() }
         var use = Use(
             cloud: cloud, clock: clock, devices: devices, numbers: SeededNumbers(seed: seed))
@@ -203,7 +203,7 @@ import Testing
         for device in devices { try device.cache.close() }
     }
 
-    /// More by hand.
+    /// More steps on request.
     private static let stepCount =
         ProcessInfo.processInfo.environment["STRATUS_STEPS"].flatMap { Int($0) } ?? 80
 }

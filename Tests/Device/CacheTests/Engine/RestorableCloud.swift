@@ -6,14 +6,14 @@ import StratusTesting
 import StratusWire
 import Synchronization
 
-/// A cloud that an older copy can take the place of, while its devices stay connected.
+/// A cloud that an older copy can replace while its devices stay connected.
 final class RestorableCloud: Sendable {
     private struct State {
         var storage = SQLiteStorageEngine.inMemory()
         var routes: [Route] = []
     }
 
-    /// One device's way to the cloud of now.
+    /// A device's connection to the current cloud.
     private final class Route: PassingTransport {
         private let current: Mutex<any AccountTransport>
         private let answersToLose = Mutex(0)
@@ -52,14 +52,14 @@ final class RestorableCloud: Sendable {
             service: cloud.service, webAuthToken: session.webAuthToken, device: "device \(number)")
     }
 
-    /// One more device of the same person, whose engine syncs when it is asked to.
+    /// Adds a device of the same person, whose engine syncs on request.
     func device() async throws -> EngineDevice {
         let route = Route(try await transport())
         state.withLock { $0.routes.append(route) }
         return try EngineDevice(CloudConnection(transport: route, hasAccount: true))
     }
 
-    /// The device of this number hears no answer to its next save.
+    /// The device with this number gets no answer to its next save.
     func loseNextAnswer(ofDevice number: Int) {
         state.withLock { $0.routes[number] }.loseNextAnswer()
     }
@@ -68,7 +68,7 @@ final class RestorableCloud: Sendable {
         try state.withLock { try $0.storage.copyInMemory(world: .live) }
     }
 
-    /// Puts a copy back. What came since is lost.
+    /// Restores a copy; later changes are lost.
     func restore(_ copy: SQLiteStorageEngine) async throws {
         let storage = try copy.copyInMemory(world: .live)
         state.withLock { $0.storage = storage }

@@ -6,10 +6,10 @@ import Testing
 
 @testable import StratusCache
 
-/// A copy of the service's data was put back under devices whose engines keep a cache in step: as with the cache's own
-/// syncing, what they know of the lost history is neither overwritten nor forgotten.
+/// A copy of the service's data is restored under devices whose engines keep a cache in sync. As with the cache's own
+/// syncing, what the devices know of the lost history is neither overwritten nor forgotten.
 @Suite(.timeLimit(.minutes(20))) struct RestoredEngineTests {
-    /// Two devices that have these records, all of "1".
+    /// Two devices that have records of these names, with the text "1".
     private func devices(
         _ names: [String]
     ) async throws -> (cloud: RestorableCloud, phone: EngineDevice, tablet: EngineDevice) {
@@ -53,7 +53,7 @@ import Testing
         #expect(sentAgain.sorted() == ["a", "new"])
     }
 
-    /// The engine sends before it hears of the loss.
+    /// The engine sends before it learns of the loss.
     @Test func editOfALostRecordWaitsForTheChanges() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         let copy = try cloud.copy()
@@ -62,14 +62,14 @@ import Testing
         try await cloud.restore(copy)
         try phone.save("new", "2")
         for _ in 0..<3 {
-            // Refused, or nothing to send.
+            // The save is refused, or there is nothing to send.
             do { try await phone.engine.sendChanges() } catch is CKError {}
         }
         #expect(try phone.texts() == ["a": "1", "new": "2"])
         try await expect(["a": "1", "new": "2"], on: phone, tablet)
     }
 
-    /// A save that was acknowledged, and not fetched.
+    /// The save was acknowledged, but not fetched.
     @Test func lostSaveThatWasNeverFetchedIsSentAgain() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         let copy = try cloud.copy()
@@ -81,7 +81,7 @@ import Testing
         try await expect(["a": "1", "b": "1", "new": "1"], on: phone, tablet)
     }
 
-    /// - Parameter isFetched: whether the deletion is more than acknowledged.
+    /// - Parameter isFetched: Whether the deletion was fetched after its acknowledgement.
     @Test(arguments: [false, true])
     func deletedRecordThatTheCopyHasStaysDeleted(isFetched: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
@@ -96,7 +96,7 @@ import Testing
         try await expect(["a": "1"], on: phone, tablet)
     }
 
-    /// The phone has a change tag of the zone that was lost, and no token of it.
+    /// The phone has a change tag from the lost history of the zone, but no token.
     @Test func zoneThatWasNeverFetchedIsFetchedAfterALoss() async throws {
         let cloud = RestorableCloud()
         let (phone, tablet) = (try await cloud.device(), try await cloud.device())
@@ -109,7 +109,7 @@ import Testing
         try await expect(["a": "1", "b": "1"], on: phone, tablet)
     }
 
-    /// Neither has the copy the zone, nor the phone a token of the database that is later than it.
+    /// The copy does not have the zone, and the phone's database token is from before the zone's creation.
     @Test func zoneThatTheTokenDoesNotCoverIsRecreated() async throws {
         let cloud = RestorableCloud()
         let phone = try await cloud.device()
@@ -122,7 +122,7 @@ import Testing
         try await expect(["a": "1"], on: phone, tablet)
     }
 
-    /// Others save in a zone that the phone deleted and emptied again: it stays.
+    /// Another device saves a record in a zone that the phone deleted and emptied again: the zone stays.
     @Test func zoneThatCameBackKeepsWhatOthersSaveInIt() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         let copy = try cloud.copy()
@@ -137,7 +137,7 @@ import Testing
         try await expect(["n": "1"], on: phone, tablet)
     }
 
-    /// What was deleted before the copy, while the tablet was off, is no loss.
+    /// A record that was deleted before the copy, while the tablet was off, is not a loss.
     @Test func recordDeletedElsewhereIsNotSentAgain() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try phone.delete("b")
@@ -161,7 +161,7 @@ import Testing
         try await expect(["a": "1", "b": "1"], on: tablet, phone)
     }
 
-    /// A deletion that the service knows is one, however its token fares.
+    /// A deletion that the service still has counts, even if the token expires.
     @Test func deletedZoneIsNotRecreated() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))

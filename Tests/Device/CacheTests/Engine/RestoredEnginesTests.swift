@@ -10,15 +10,15 @@ import Testing
 
 @testable import StratusCache
 
-/// Devices with engines are used at random while older copies of the service's data are put back. Each device edits a field
-/// of its own, so that at the end all have what each wrote last, and nothing that was deleted.
+/// Devices with engines are used at random while older copies of the service's data are restored. Each device edits its
+/// own field, so that at the end all devices have each one's last edit, and no deleted record.
 @Suite(.timeLimit(.minutes(20))) struct RestoredEnginesTests {
     private struct Use {
         let cloud: RestorableCloud
         let devices: [EngineDevice]
         var numbers: SeededNumbers
         var copies: [SQLiteStorageEngine] = []
-        /// What each device wrote last, by record and field.
+        /// The last value that each device wrote, by record and field.
         var written: [String: [String: Int64]] = [:]
         var deleted: Set<String> = []
         var story: [String] = []
@@ -69,20 +69,20 @@ import Testing
             story.append("  writes \(name)")
         }
 
-        /// What fails is tried again at the end.
+        /// A failed call is repeated at the end.
         private func calmly(_ body: () async throws -> Void) async {
-            // Whatever was thrown, nothing may be left at the end.
+            // Errors are ignored: at the end nothing may be left to do.
             do { try await body() } catch {}
         }
 
-        /// What every device must have.
+        /// The records that every device must have.
         private var expected: [String: [String: Int64]] {
             written.filter { !deleted.contains($0.key) }
         }
 
-        /// Nothing goes wrong any more.
+        /// Syncs all devices, without more restores.
         ///
-        /// - Returns: what is wrong all the same.
+        /// - Returns: The remaining violations.
         func violations() async throws -> [String] {
             var wrong: [String] = []
             for _ in 0..<8 {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Rows that are written as they came are, byte for byte, those that objects would have become.
+/// Rows that are written directly from an answer equal, byte for byte, those that are written from record objects.
 @Suite struct FetchedRowTests {
     @Test(arguments: Seeds.forTest("FetchedRowTests", count: 20))
     func rowsEqualThoseOfObjects(_ seed: UInt64) async throws {
@@ -33,7 +33,7 @@ import Testing
                 token = one
             default: throw CacheError(.damaged, "The zone is not known here.")
             }
-            // Without a token, as after an expiry, the same page comes as the first.
+            // Without a token, as after an expiry, the same page is returned as the first one.
             if token == nil { service.state.withLock { $0.pages[0] = bytes } }
             let rows = try await direct.remote.zoneChanges(
                 PagedCache.zone, since: token, knowing: [], limit: nil)
@@ -50,10 +50,10 @@ import Testing
             let differing = Set(try direct.rows()).symmetricDifference(try ordinary.rows())
             try #require(differing.isEmpty, "page \(number): \(differing.sorted())")
         }
-        #expect(rowCount > 0, "Else nothing is compared.")
+        #expect(rowCount > 0, "Otherwise nothing is compared.")
     }
 
-    /// Something that happens on a device between two pages.
+    /// A random local change between two pages.
     private func step(
         _ pages: inout RandomPages, _ direct: PagedCache, _ ordinary: PagedCache
     ) throws {

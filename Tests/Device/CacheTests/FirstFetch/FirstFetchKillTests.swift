@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A first fetch goes on wherever it was killed, and what was counted is there.
+/// A killed first fetch continues from its last written page, and its progress is kept.
 @Suite(.timeLimit(.minutes(20))) struct FirstFetchKillTests {
     private static let hidden: Set<String> = ["change", "event", "flag", "sqlite_sequence"]
     private let pages = RandomPages.plain(5)
@@ -18,7 +18,7 @@ import Testing
         let whole = try PagedCache(PagedService(pages))
         try await whole.cache.sync()
         let rows = try whole.rows(butFor: Self.hidden)
-        #expect(rows.count > 20, "Else nothing is compared.")
+        #expect(rows.count > 20, "Otherwise nothing is compared.")
         let counts = try pages.map { bytes in
             try readWire(ChangesZone.Answer.self, from: bytes).items[0].get().records.count {
                 if case .record = $0 { true } else { false }
@@ -28,9 +28,9 @@ import Testing
         for last in 1...whole.memory.writeCount {
             let killed = try PagedCache(PagedService(pages))
             killed.memory.setWriteTrouble { $0 == last ? trouble : nil }
-            // Whether it ended well or not says nothing: a process that is killed says nothing either.
+            // The result does not matter: a killed process has none either.
             try? await killed.cache.sync()
-            // The kill has closed it already, perhaps.
+            // The kill may have closed it already.
             try? killed.cache.close()
             killed.memory.setWriteTrouble(nil)
             let next = try PagedCache(PagedService(pages), memory: killed.memory)
@@ -50,7 +50,7 @@ import Testing
         #expect(unfinished >= pages.count - 1)
     }
 
-    /// What the app sees while pages come.
+    /// The progress that an app sees while pages arrive.
     @Test func progressCountsPagesThatAreWritten() async throws {
         let service = PagedService(pages)
         let cache = try PagedCache(service)
@@ -58,7 +58,7 @@ import Testing
         let seen = Mutex<FetchProgress?>(nil)
         service.state.withLock { state in
             state.trouble = { token in
-                // The page before is ahead, and the one before that is written.
+                // The last page is fetched ahead, and the one before it is written.
                 guard token == "3" else { return }
                 let progress = try store.read {
                     try FetchProgress.readAll(store.scope.rawValue, $0)

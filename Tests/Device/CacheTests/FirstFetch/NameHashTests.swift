@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Records are found by the hashes of their names, and distinguished by their names.
+/// Records are found by the hashes of their names, and told apart by their names.
 @Suite struct NameHashTests {
-    /// What an app made of the table of records in its own names goes on.
+    /// Views and tables that an app built on the table of records still work.
     @Test func migrationKeepsWhatAppsMade() throws {
         let fixture = try StoredFormatFixture("2026-11-records")
         let app = try DatabaseQueue(path: fixture.cachePath)

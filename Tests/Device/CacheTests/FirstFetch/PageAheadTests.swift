@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The next page is asked for while one is written, and nothing but time comes of it.
+/// The next page is requested while one is written, and this changes nothing but the time.
 @Suite(.timeLimit(.minutes(20))) struct PageAheadTests {
     private let service = PagedService(RandomPages.plain(4))
 
@@ -16,14 +16,14 @@ import Testing
         try cache.store.read { try cache.store.zone(PagedCache.zone, $0)?.token }
     }
 
-    /// No write ends before the page after it was asked for.
+    /// No write ends before the next page was requested.
     @Test func nextPageIsAskedForBeforeThisOneIsWritten() async throws {
         let cache = try PagedCache(service)
         let (service, asked) = (service, DispatchSemaphore(value: 0))
         service.state.withLock { state in
             state.trouble = { token in if token != nil { asked.signal() } }
         }
-        // Of the four pages the last has none after it.
+        // No page is requested after the last of the four.
         let waits = Mutex((count: 0, areLate: false))
         cache.memory.setWriteTrouble { _ in
             let isOfPage = service.isAsked
@@ -38,8 +38,8 @@ import Testing
         #expect(try token(cache) == "4")
     }
 
-    /// What is ahead fails: that is no failure of the page before, but the next operation's own, and the service's
-    /// wish to be left alone counts.
+    /// The failure of a page that was requested ahead does not fail the page before it: it is the next operation's
+    /// failure, and its retry-after is observed.
     @Test func failureAheadComesInItsTurn() async throws {
         var settings = SyncSettings()
         settings.retriesOfSyncNow = 1
@@ -62,7 +62,7 @@ import Testing
         #expect(try token(cache) == "4")
     }
 
-    /// A page that cannot be written takes the one ahead with it: both are asked for again.
+    /// When a page cannot be written, the one ahead of it is dropped too, and both are requested again.
     @Test func pageAheadOfOneThatWasNotWrittenIsForgotten() async throws {
         let cache = try PagedCache(service)
         let service = service
@@ -78,13 +78,13 @@ import Testing
         #expect(try cache.rows(butFor: ["change", "event", "flag", "sqlite_sequence"]) == rows)
     }
 
-    /// What changed after a page was asked for may not be in it, though the next operation begins later.
+    /// A change after the request of a page may be missing from it, even if the next operation begins later.
     @Test func hintBetweenOperationsMakesPageAheadVoid() async throws {
         let cache = try PagedCache(service)
         #expect(await cache.cache.databases[0].driver.forgetsPageAheadAtHint())
     }
 
-    /// After an expiry each page names the deletions since the last version that this device has, also one ahead.
+    /// After an expiry each page requests the deletions since the device's last intact version, also a page ahead.
     @Test func everyPageAsksForDeletionsAfterTheLastIntactVersion() async throws {
         let cache = try PagedCache(service)
         try await cache.cache.sync()
@@ -92,11 +92,11 @@ import Testing
         try cache.store.dropToken(of: PagedCache.zone, lastIntactVersion: 12)
         try await cache.cache.sync()
         #expect(service.state.withLock { $0.versions.prefix(4) } == [12, 12, 12, 12])
-        // What follows the full fetch asks as ever.
+        // Requests after the full fetch do not name a version.
         #expect(service.state.withLock { $0.versions.dropFirst(4).allSatisfy { $0 == nil } })
     }
 
-    /// On a slow network a large page may never come in time.
+    /// On a slow network a large page may never arrive in time.
     @Test func pageThatDidNotComeIsAskedForAsASmallerOne() async throws {
         let cache = try PagedCache(service)
         let isLost = Mutex(true)
@@ -119,7 +119,7 @@ import Testing
         #expect(other.state.withLock { $0.limits } == [7, 7])
     }
 
-    /// The rows of a cache that nothing happened to.
+    /// The rows of a cache whose fetch had no fault.
     private func whole() async throws -> [String] {
         let cache = try PagedCache(PagedService(RandomPages.plain(4)))
         try await cache.cache.sync()

@@ -9,23 +9,23 @@ import Synchronization
 
 @testable import StratusCache
 
-/// A service of one zone that answers written pages: each token is the number of the page that comes next.
+/// A service of one zone that returns prepared pages: each token is the number of the next page.
 final class PagedService: Transport {
     struct State {
         var pages: [[UInt8]] = []
-        /// Tokens that were asked with, in their order.
+        /// The tokens of the requests, in order.
         var asked: [String?] = []
-        /// How many records they asked for.
+        /// The requests' limits of records.
         var limits: [Int?] = []
-        /// After which version of the zone they asked for deletions.
+        /// The zone versions after which the requests asked for deletions.
         var versions: [Int64?] = []
-        /// What happens in place of an answer.
+        /// Runs before an answer, and may throw instead.
         var trouble: (@Sendable (_ token: String?) async throws -> Void)?
     }
 
     let state = Mutex(State())
 
-    /// Whether a page was asked for.
+    /// Whether a page was requested.
     var isAsked: Bool { state.withLock { !$0.asked.isEmpty } }
 
     init(_ pages: [[UInt8]] = []) { state.withLock { $0.pages = pages } }
@@ -61,7 +61,7 @@ final class PagedService: Transport {
     ) async throws -> NotificationPayload? { nil }
 }
 
-/// A cache in memory whose clock stands, on such a service.
+/// A cache in memory with a stopped clock, connected to such a service.
 struct PagedCache {
     static let zone = ZoneID(name: "List", ownerName: CKCurrentUserDefaultName)
 
@@ -72,7 +72,7 @@ struct PagedCache {
     var store: CacheStore { cache.databases[0].store }
     var remote: CloudKitDatabase { CloudKitDatabase(database: database) }
 
-    /// - Parameter pageAheadBytes: 0 for a transaction for each page.
+    /// - Parameter pageAheadBytes: With 0 each page is a transaction of its own.
     init(
         _ service: PagedService, memory: MemoryCacheFile? = nil,
         settings: SyncSettings = SyncSettings(), pageAheadBytes: Int = 0
@@ -97,7 +97,7 @@ struct PagedCache {
             ], world: world)
     }
 
-    /// The page as the public calls of the framework give it: each record an object.
+    /// The page as the framework's public calls return it, with an object for each record.
     func pageOfObjects(since token: String?, _ bytes: [UInt8]) async throws -> ZonePage {
         let page = try await database.withoutAssetDownloads.recordZoneChanges(
             inZoneWith: CKRecordZone.ID(Self.zone),
@@ -117,7 +117,7 @@ struct PagedCache {
             token: page.changeToken.text, moreComing: page.moreComing)
     }
 
-    /// The records as SQL writes them, without the keys of their rows.
+    /// The table of records as SQL literals, without row IDs.
     func recordRows() throws -> [String] {
         try store.read { database in
             try Row.fetchAll(
@@ -127,9 +127,9 @@ struct PagedCache {
         }
     }
 
-    /// Every row of every table, as SQL writes its values.
+    /// Every row of every table, as SQL literals.
     ///
-    /// - Parameter hidden: tables to leave out; how often a fetch was begun is left out with them.
+    /// - Parameter hidden: Tables to leave out; the count of begun fetches is left out with them.
     func rows(butFor hidden: Set<String> = []) throws -> [String] {
         let columns: Set<String> = hidden.isEmpty ? [] : ["pass"]
         return try rows(hidden, columns)

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Pages that came while others were written are written in one transaction, as if the service had sent a larger one.
+/// Pages that arrive while others are written are written in one transaction, as if the service had sent a larger page.
 @Suite(.timeLimit(.minutes(20))) struct PagesTogetherTests {
-    /// Names are few, so that most are changed, deleted and made again in later pages.
+    /// There are few names, so that later pages change, delete and recreate most records.
     @Test(arguments: Seeds.forTest("PagesTogetherTests", count: 20))
     func pagesTogetherAreAsOneAfterTheOther(_ seed: UInt64) async throws {
         var pages = RandomPages(seed: seed)
@@ -29,20 +29,20 @@ import Testing
             _ = try single.store.apply(page, of: PagedCache.zone)
             sum?.append(page)
             sum = sum ?? page
-            // Some end a transaction.
+            // Some pages end a transaction.
             guard pages.below(3) == 0 || !page.moreComing, let whole = sum else { continue }
             _ = try together.store.apply(whole, of: PagedCache.zone)
             sum = nil
             #expect(try together.recordRows() == single.recordRows(), "after page \(number)")
         }
-        #expect(try !single.recordRows().isEmpty, "Else nothing is compared.")
+        #expect(try !single.recordRows().isEmpty, "Otherwise nothing is compared.")
         for cache in [single, together] {
             let zone = try cache.store.read { try cache.store.zone(PagedCache.zone, $0) }
             #expect(zone?.token == "8" && zone?.isRefetching == false)
         }
     }
 
-    /// The first page is not written before the others were asked for.
+    /// The first page is written only after the others were requested.
     @Test func whatCameMeanwhileIsOneTransaction() async throws {
         let pages = RandomPages.plain(6)
         func sync(pageAheadBytes: Int) async throws -> (writes: Int, rows: [String]) {
@@ -68,12 +68,12 @@ import Testing
         let (single, together) = (
             try await sync(pageAheadBytes: 0), try await sync(pageAheadBytes: 1_000_000)
         )
-        // Of those after the first all but the last were there.
+        // All pages between the first one and the last one had arrived.
         #expect(together.writes <= single.writes - 3)
         #expect(together.rows == single.rows)
     }
 
-    /// Memory is bounded: what is asked for ahead ends where its room does.
+    /// Memory is bounded: no more pages are requested ahead than fit.
     @Test func pagesAheadEndWhereTheirRoomDoes() async throws {
         let pages = RandomPages.plain(6)
         let service = PagedService(pages)

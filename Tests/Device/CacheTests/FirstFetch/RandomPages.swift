@@ -2,8 +2,8 @@ import StratusRecords
 import StratusTesting
 import StratusWire
 
-/// Pages of a zone's changes as a service might answer them: every kind of value, in any order, with everything
-/// that only some records have.
+/// Pages of a zone's changes as a service might return them: every type of value, in any order, with all optional parts
+/// of records.
 struct RandomPages {
     static let zone = ZoneIDDictionary(zoneName: "List", ownerRecordName: owner)
     static let owner = "_0123456789abcdef0123456789abcdef"
@@ -18,7 +18,7 @@ struct RandomPages {
 
     mutating func name() -> String { "name \(below(30))" }
 
-    /// - Parameter isPlain: whether records have nothing but what lies on every device as it came.
+    /// - Parameter isPlain: Whether records have only content that every device stores unchanged.
     mutating func page(_ number: Int, moreComing: Bool, isPlain: Bool = false) -> [UInt8] {
         var names: Set<String> = []
         var records: [RecordResult] = []
@@ -97,7 +97,7 @@ struct RandomPages {
 }
 
 extension RandomPages {
-    /// What follows the last page: nothing.
+    /// The empty page after the last one.
     static func end(_ number: Int) -> [UInt8] {
         wireBytes(
             of: ChangesZone.Answer([
@@ -107,7 +107,7 @@ extension RandomPages {
             ]))
     }
 
-    /// The pages of a first fetch whose records have nothing but what lies on every device as it came.
+    /// The pages of a first fetch whose records have only content that every device stores unchanged.
     static func plain(_ count: Int) -> [[UInt8]] {
         var pages = RandomPages(seed: 11)
         return (0..<count).map { pages.page($0 + 1, moreComing: $0 + 1 < count, isPlain: true) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Files in memory that are made of what former ones left.
+/// Files in memory that reuse the connections of former ones.
 @Suite struct SpareCacheFilesTests {
     private let spares = SpareCacheFiles()
     private let types = [CachedType("Item", indexed: ["count"], searchable: ["text"])]
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Fills a file with all kinds of rows, and lets go of it.
+    /// Fills a file with rows of all kinds and releases it.
     private func use() async throws -> ObjectIdentifier {
         let file = try newFile()
         let cache = try await newCache(file)
@@ -61,7 +61,7 @@ import Testing
         return ObjectIdentifier(file.queue)
     }
 
-    /// The file that is made of a former one's connection, once the tasks of its cache have ended.
+    /// A file that reuses a former one's connection, once the tasks of the former cache have ended.
     private func newFile(of former: ObjectIdentifier) async throws -> MemoryCacheFile {
         var others: [MemoryCacheFile] = []
         while true {
@@ -93,7 +93,7 @@ import Testing
         #expect(file.queue !== queue)
     }
 
-    /// As a simulated fault of the code does it.
+    /// Changes that a simulated fault of the code makes to a file.
     @Test(arguments: [
         "DROP TRIGGER recordAssetsGone", "DROP INDEX pendingToSend",
         "CREATE TRIGGER other AFTER DELETE ON pending BEGIN DELETE FROM flag; END",

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The async reads and writes do what the blocking ones do, and no thread of the pool waits for the disk.
+/// The async reads and writes do the same as the blocking ones, and no thread of the pool waits for the disk.
 @Suite struct AsyncTwinTests {
     private let zone = CKRecordZone.ID(zoneName: "List")
 
@@ -20,7 +20,7 @@ import Testing
         return record
     }
 
-    /// The same calls from a function that is not async are the blocking ones.
+    /// In a function that is not async, the same calls are the blocking ones.
     private func namesAndTexts(_ cache: CloudCache) throws -> [String: String?] {
         var texts: [String: String?] = [:]
         for record in try cache.records(inZoneWith: zone) {
@@ -78,8 +78,8 @@ import Testing
         let signal = DispatchSemaphore(value: 0)
     }
 
-    /// Somebody writes for as long as a task of the pool takes; more saves wait than the pool has threads. If
-    /// they waited in the pool, the task that lets go would never run.
+    /// A writer holds the file until a task of the pool has run, and there are more saves than threads in the pool. If
+    /// the saves blocked the pool, that task would never run.
     @Test(.timeLimit(.minutes(20))) func waitingForTheFileLeavesThePoolFree() async throws {
         let device = try Device(RealService())
         let cache = device.cache

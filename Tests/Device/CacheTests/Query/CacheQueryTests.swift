@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// What an app finds among its records, and what it costs.
+/// The records that an app's queries find, and the rows that they read.
 @Suite struct CacheQueryTests {
     enum Note {
         static let title = RecordField<String>("title")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// What SQLite finds by a column is read, and nothing else.
+    /// A query reads only the rows that SQLite finds by a column.
     @Test func indexedQueryReadsWhatItFinds() throws {
         let device = try device(Self.types, count: 2_000)
         let file = device.cache.file
@@ -106,11 +106,11 @@ import Testing
         #expect(try rowsRead(CacheQuery("Note").where(Note.title.hasWords(of: "title 1234"))) == 1)
         let page = try device.cache.page(matching: newest)
         #expect(try rowsRead(newest.after(page.cursor)) == 21)
-        // By what is no column every record is judged.
+        // A condition on a field without a column is checked for every record.
         #expect(try rowsRead(CacheQuery("Note").where(Note.title == "Title 5")) == 2_000)
     }
 
-    /// A record that the service does not have yet is the newest; afterwards it has its place.
+    /// A record that the service does not have yet is the newest; after its save it has its place.
     @Test func unsentRecordsAreTheNewest() async throws {
         let cloud = RealService()
         let device = try Device(cloud)
@@ -129,7 +129,7 @@ import Testing
         #expect(try names(newest, device) == ["a third", "second", "first"])
     }
 
-    /// A page begins after the last one's end, whatever came between.
+    /// A page begins after the end of the last one, whatever was written in between.
     @Test func pagesLoseNothingBetweenWrites() throws {
         let device = try device(Self.types, count: 30)
         var query = CacheQuery("Note").sorted(by: Note.rank).limited(to: 7)
@@ -139,7 +139,7 @@ import Testing
             let page = try device.cache.page(matching: query)
             found += page.records.map(\.recordID.recordName)
             query.cursor = page.cursor
-            // Before and after the place where the next page begins.
+            // Changes around the place where the next page begins.
             round += 1
             try device.cache.save(Self.note("early \(round)", "early", rank: -round))
             try device.cache.delete(

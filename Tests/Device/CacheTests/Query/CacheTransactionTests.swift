@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Records and the app's own tables in one transaction, and nothing of the cache's within its reach.
+/// Records and the app's own tables in one transaction, which cannot reach the cache's tables.
 @Suite struct CacheTransactionTests {
     private let zone = CacheQueryTests.zone
 
@@ -83,14 +83,14 @@ import Testing
             try cache.write { try $0.database.execute(sql: sql) }
         }
         #expect(error?.code == .reservedTable)
-        // All is as it was, and goes on.
+        // Nothing has changed, and the cache still works.
         #expect(try cache.records(matching: CacheQuery("Note")).count == 1)
         try cache.save(CacheQueryTests.note("bread", "Bread", rank: 2))
         #expect(try cache.records(matching: CacheQuery("Note")).count == 2)
         #expect(throws: DatabaseError.self) { try cache.read { try $0.execute(sql: sql) } }
     }
 
-    /// What is opened again, with other columns, has the app's rows as they were.
+    /// The app's rows survive reopening the file, also with other declared columns.
     @Test func ownTablesSurviveReopening() throws {
         let device = try device()
         try device.cache.write {
@@ -101,7 +101,7 @@ import Testing
         #expect(try drafts(device.cache) == ["a"])
     }
 
-    /// What the app cannot decode of its own tables is no damage of the cache's file.
+    /// A decoding error in the app's own tables is not damage of the cache's file.
     @Test func rowErrorOfTheAppIsItsOwn() throws {
         let device = try Device(RealService())
         let read: (Database) throws -> Int = { database in

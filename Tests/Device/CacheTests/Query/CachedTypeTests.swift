@@ -30,7 +30,7 @@ import Testing
         #expect(
             try tables(cache) == ["records_Note", "stratus_index_1", "stratus_word_1"])
         #expect(try cache.records(matching: byRank).count == 1)
-        // The same again changes nothing.
+        // Declaring the same types again changes nothing.
         try cache.file.declare([CachedType("Note", indexed: ["rank"], searchable: ["title"])])
         #expect(try tables(cache).contains("stratus_index_1"))
         try cache.file.declare([CachedType("Note", indexed: ["title"]), CachedType("Item")])
@@ -44,7 +44,7 @@ import Testing
         #expect(try cache.records(matching: byRank).count == 1)
     }
 
-    /// Another process, which declares nothing, keeps the columns too.
+    /// A process that declares no types updates the columns too.
     @Test func undeclaredOpeningMaintainsColumns() throws {
         let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)

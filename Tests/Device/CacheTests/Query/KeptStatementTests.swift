@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Connections keep the statements of queries: so many, and no more.
+/// A connection caches a limited number of statements for queries.
 @Suite struct KeptStatementTests {
     @Test func moreQueriesThanAreKeptAreAnsweredAlike() throws {
         let device = try Device(RealService())
@@ -13,7 +13,7 @@ import Testing
         try device.cache.save((0..<30).map { CacheQueryTests.note("note \($0)", "", rank: $0) })
         for _ in 0..<2 {
             for count in 1...CacheStore.queriesKept + 20 {
-                // A list of another length is another text.
+                // A list of another length gives another SQL text.
                 let query = CacheQuery("Note").where(
                     CacheQueryTests.Note.rank.isOne(of: Array(0..<count)))
                 #expect(try device.cache.records(matching: query).count == min(count, 30))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusCache
 
-/// What an observer of a query sees: all that changes, by whom, and what it costs.
+/// What an observer of a query gets: every change, with its author, and at which cost.
 @Suite struct ObservationTests {
     private typealias Note = CacheQueryTests.Note
     private let open = CacheQuery("Note").where(Note.isDone == false).sorted(by: Note.rank)
@@ -53,7 +53,7 @@ import Testing
         #expect(kinds(try await updates.next()) == ["a removed thisDevice"])
     }
 
-    /// The service says who changed a record, and does not say who deleted it.
+    /// The service tells who changed a record, but not who deleted it.
     @Test func authorIsThisDeviceAnotherOrAnotherPerson() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
@@ -78,7 +78,7 @@ import Testing
         #expect(author == .person(CKRecord.ID(recordName: "_bob")))
     }
 
-    /// Ten observers, and whatever is none of their business: no snapshot is read.
+    /// Ten observers, and changes that do not concern them: no snapshot is read.
     @Test func unconcernedObserversReadNothing() async throws {
         let device = try Device(RealService())
         let cache = device.cache
@@ -91,14 +91,14 @@ import Testing
         }
         let before = cache.file.snapshotsRead.load(ordering: .relaxed)
         for number in 0..<20 {
-            // Another type, another record, and one that leaves what never was a match.
+            // Another type, another record, and the deletion of a record that never matched.
             try device.save("item \(number)", "x")
             try await cache.save(
                 CacheQueryTests.note("done \(number % 5)", "D", rank: number, isDone: true))
         }
         try await cache.delete(CKRecord.ID(recordName: "done 1", zoneID: CacheQueryTests.zone))
         try device.delete("item 3")
-        // The next thing that they see is this.
+        // This is the next change that they get.
         try await cache.save(CacheQueryTests.note("b", "B", rank: 2))
         for index in all.indices {
             #expect(kinds(try await all[index].next()) == ["b inserted thisDevice"])
@@ -106,8 +106,8 @@ import Testing
         #expect(cache.file.snapshotsRead.load(ordering: .relaxed) - before == 10)
     }
 
-    /// Whatever is written, in whatever portions: the observer has what the query finds, and the changes lead
-    /// from the one to the other. Pages too.
+    /// After any writes, in transactions of any size, the observer has the records of the query, and the reported
+    /// changes lead to them. Pages are tested too.
     @Test(arguments: Seeds.forTest("ObservationTests", count: 8))
     func updatesFollowRandomWrites(_ seed: UInt64) throws {
         var script = HutScript(seed: seed)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    /// Writers in tasks of their own, and an observer that is as slow as it is.
+    /// Writers in their own tasks, and an observer at its own speed.
     @Test(.timeLimit(.minutes(20))) func concurrentWritersAreNotMissed() async throws {
         let device = try Device(RealService())
         let cache = device.cache
@@ -198,7 +198,7 @@ import Testing
         #expect(try await follower.value == Set(expected))
     }
 
-    /// Another opening of the file stands for another process.
+    /// A second cache on the same file stands for another process.
     @Test(.timeLimit(.minutes(20))) func changesOfAnotherProcessAreSeen() async throws {
         let device = try Device(RealService())
         let other = try CloudCache(path: device.path, remotes: [device.remote])
@@ -233,7 +233,7 @@ import Testing
         cache = nil
         #expect(dropped == nil)
         #expect(try await follower.value == 1)
-        // Nobody who gave up is written for.
+        // A cancelled observation is removed.
         let given = try device.cache.observe(open)
         let quitter = Task { for try await _ in given {} }
         quitter.cancel()
@@ -241,7 +241,7 @@ import Testing
         #expect(device.cache.observers.rowObserverCount == 0)
     }
 
-    /// An observer that could not read misses nothing: it begins again.
+    /// An observer that failed to read misses nothing: it starts again.
     @Test func observerBeginsAgainAfterAnError() throws {
         let device = try Device(RealService())
         let cache = device.cache
@@ -300,7 +300,7 @@ import Testing
         #expect(live?.records.first?["title"] == "A")
         weak let dropped = live
         live = nil
-        // What its task was doing at this moment ends first.
+        // Its task finishes its current work first.
         while dropped != nil { await Task.yield() }
     }
 }

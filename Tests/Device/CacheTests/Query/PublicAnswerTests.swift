@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The public database through the cache: as old as the app allows, and at hand without a network.
+/// Queries of the public database through the cache: answers are no older than the app allows, and available offline.
 @Suite struct PublicAnswerTests {
     private let query = CKQuery(
         recordType: "Hut", predicate: NSPredicate(format: "beds > %d", 1))
@@ -39,7 +39,7 @@ import Testing
         #expect(kept.records.first?["beds"] == 2 && kept.records.first?.recordChangeTag != nil)
         #expect(names(try await cache.publicRecords(matching: query, age: .cacheOnly)) == ["a"])
         #expect(device.transport.requestCount == before)
-        // Another limit is another question.
+        // With another limit it is another query.
         let other = try await cache.publicRecords(matching: query, limit: 7)
         #expect(names(other) == ["a", "b"])
         device.time.advance(milliseconds: 61_000)
@@ -66,7 +66,7 @@ import Testing
         #expect(error?.code == .noAnswer)
     }
 
-    /// A refusal is no lack of a network: the app hears of it.
+    /// A refusal is not a missing network: the app gets the error.
     @Test func refusalIsThrownThoughAnAnswerIsKept() async throws {
         let cloud = TestCloud()
         let device = try await CloudDevice(cloud, "phone")

@@ -7,8 +7,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The same records, asked of the service and of a device that has them: the same answer, with declared
-/// columns and without.
+/// The service and a device with the same records give the same answers to queries, with declared columns and without.
 @Suite struct QueryParityTests {
     static let zone = CKRecordZone.ID(zoneName: "Trips")
     static let types = [
@@ -25,7 +24,7 @@ import Testing
         let database = CKContainer(
             identifier: CloudDevice.container, connection: phone.connection
         ).privateCloudDatabase
-        // The first record has every field, so that the schema knows them.
+        // The first record has every field, so that the schema gets all of them.
         try await phone.cache.save(
             [script.complete(Self.zone)]
                 + (0..<60).map { script.record("hut \($0)", in: Self.zone) })
@@ -61,7 +60,7 @@ import Testing
         #expect(answered > 20)
     }
 
-    /// Whatever is declared, also while records come and go, and in pages of any length.
+    /// Declared columns change no answer, also while records are saved and deleted, and with pages of any length.
     @Test(arguments: Seeds.forTest("QueryColumnTests", count: 6))
     func columnsChangeNoAnswer(_ seed: UInt64) throws {
         var script = HutScript(seed: seed)
@@ -77,7 +76,7 @@ import Testing
             }
             for device in [plain, indexed] {
                 for record in records {
-                    // A whole record takes the place of the former.
+                    // A whole record replaces the former one.
                     let old = try device.cache.record(for: record.recordID)
                     for key in old?.allKeys() ?? [] { old?[key] = nil as String? }
                     let new = old ?? CKRecord(recordType: "Hut", recordID: record.recordID)
@@ -115,7 +114,7 @@ import Testing
     }
 }
 
-/// Huts and questions about them, drawn from a seed. Values are few, so that they meet.
+/// Huts and queries for them, drawn from a seed. There are few values, so that many records match.
 struct HutScript {
     var numbers: SeededNumbers
 
@@ -149,7 +148,7 @@ struct HutScript {
         return record
     }
 
-    /// - Parameter mixesKinds: whether a field may have values of several types, as no schema allows.
+    /// - Parameter mixesKinds: Whether a field may have values of several types, which no schema allows.
     mutating func record(
         _ name: String, in zone: CKRecordZone.ID, mixesKinds: Bool = false
     ) -> CKRecord {

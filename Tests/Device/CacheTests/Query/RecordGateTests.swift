@@ -5,14 +5,14 @@ import Testing
 
 @testable import StratusCache
 
-/// The one gate to the rows of records.
+/// The single place that writes the rows of records.
 @Suite struct RecordGateTests {
     private static let sources = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Sources/Device/Cache")
 
-    /// The migrations alone write past it: they run before anything is derived.
+    /// Only migrations write elsewhere: they run before anything is derived.
     @Test func nothingElseWritesRecordRows() throws {
         let files = try #require(
             FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
@@ -25,7 +25,7 @@ import Testing
         #expect(writers == ["CacheStore+RecordRows.swift"])
     }
 
-    /// Also where a zone goes, whose rows SQLite would delete by itself.
+    /// Also when a zone is deleted, whose rows SQLite would delete by itself.
     @Test func deletedZoneTakesItsRowsThroughTheGate() throws {
         let device = try Device(RealService())
         for name in ["a", "b", "c"] { try device.save(name, "text of \(name)") }
@@ -43,7 +43,7 @@ import Testing
         let (outcome, _) = try device.cache.store.commit(edits: [edit], deletions: [])
         #expect(outcome.rows.count == 1)
         guard case .put(let record) = outcome.rows[edit.id] else {
-            Issue.record("The row was not told.")
+            Issue.record("The row was not reported.")
             return
         }
         #expect(record["text"] == .string("two"))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusCache
 
-/// What the service refused for good has ways back: another try, the service's version, or none.
+/// Three ways to resolve a change that the service refused for good: a retry, the service's version, or discarding it.
 @Suite struct AttentionTests {
-    /// A device whose edit of "a" was refused; the service has "theirs" since.
+    /// A device whose edit of "a" was refused; the service still has "first".
     private func refused(_ cloud: RealService) async throws -> Device {
         let phone = try Device(cloud)
         try phone.save("a", "first")
@@ -30,7 +30,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         cloud.refuseNothing()
-        // The next edit goes on from the service's version.
+        // The next edit is based on the service's version.
         try phone.save("a", "again")
         try await phone.sync()
         #expect(try await cloud.record("a")?["text"] == .string("again"))
@@ -47,7 +47,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    /// The service may lose the deletion of the record that had the name before, and then this device repeats it.
+    /// The service may lose the deletion of the former record of this name, and then this device must repeat it.
     @Test func discardedRecordLeavesTheDeletionOfTheFormerOne() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
@@ -91,7 +91,7 @@ import Testing
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
         #expect(try phone.text("a") == "theirs")
         #expect(try await phone.cache.attentionItems().isEmpty)
-        // The feed brings the same again, and nothing is sent.
+        // The feed returns the same version again, and nothing is sent.
         let sent = phone.link.callNames.count { $0 == "send" }
         try await phone.sync()
         #expect(try phone.text("a") == "theirs")
@@ -123,7 +123,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().map(\.recordName) == ["a"])
     }
 
-    /// The answer is slow, and meanwhile a fetch brings a later version, which no later fetch brings again.
+    /// The answer is slow, and meanwhile a fetch returns a later version, which no later fetch returns again.
     @Test func versionFetchedDuringTheQuestionIsNotOverwritten() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
@@ -143,13 +143,13 @@ import Testing
             [(id, answer, try #require(generations[id]))])
         #expect(outcome.changedIDs.isEmpty)
         #expect(try phone.text("a") == nil)
-        // Asked once more, it is the later one.
+        // Requested once more, it is the later version.
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
         #expect(try phone.text("a") == "later")
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    /// What a discarded deletion puts back was not received by a full fetch that began before.
+    /// A record that a discarded deletion restores was not received by a full fetch that had begun before.
     @Test func discardedDeletionDuringAFullFetchIsMissedAtItsEnd() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
@@ -167,6 +167,42 @@ import Testing
         #expect(try phone.text("a") == nil)
     }
 
+    /// A page of a full fetch had the record while its deletion was pending; no later page has it.
+    @Test func discardedDeletionOfARecordThatTheFetchReceivedKeepsIt() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "first"])
+        let server = try #require(try await cloud.record("a"))
+        cloud.refuse("a", SyncFailure(.permissionFailure))
+        try phone.delete("a")
+        try await phone.sync()
+        let store = phone.cache.store
+        try store.dropToken(of: .list, lastIntactVersion: nil)
+        _ = try store.beginFetch(.list)
+        let page = ZonePage(records: [server], token: "first", moreComing: true)
+        _ = try store.apply(page, of: .list)
+        try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
+        _ = try store.apply(ZonePage(token: "token", moreComing: false), of: .list)
+        #expect(try phone.text("a") == "first")
+    }
+
+    /// The service loses the version that the app took over in place of a refused change.
+    @Test func serviceVersionThatIsLostIsSentAgain() async throws {
+        let cloud = RealService()
+        let phone = try await refused(cloud)
+        cloud.refuseNothing()
+        let copy = try cloud.copy()
+        let browser = try Device(cloud)
+        try await browser.sync()
+        try browser.save("a", "theirs")
+        try await browser.sync()
+        try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
+        #expect(try phone.text("a") == "theirs")
+        try cloud.restore(copy)
+        try await phone.sync()
+        #expect(try phone.text("a") == "theirs")
+        #expect(try await cloud.record("a")?["text"] == .string("theirs"))
+    }
+
     @Test func unreachableServiceLeavesTheItem() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
@@ -180,7 +216,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().count == 1)
     }
 
-    /// The default zone has no feed: what goes up there comes down nowhere.
+    /// The default zone has no feed: a record that is saved there is never fetched.
     @Test func defaultZoneIsRefusedWithASentence() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)

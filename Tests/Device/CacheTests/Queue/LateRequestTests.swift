@@ -7,16 +7,16 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// The network keeps a request until the device waits for it no more, and hands it over after the device has fetched what
-/// the service has.
+/// The network delays a request until the device has stopped waiting for it, and delivers it after the device has
+/// fetched the service's changes.
 @Suite(.timeLimit(.minutes(20))) struct LateRequestTests {
-    /// Syncs, where the next request to an endpoint is kept; returns it, to be handed over later.
+    /// Syncs while the network holds the next request to an endpoint; returns a closure that delivers it.
     private func syncKeeping(
         _ path: String, of device: CloudDevice
     ) async throws -> @Sendable () async -> Void {
         device.transport.keep(path)
         for _ in 0..<9 {
-            // The first attempts find no answer.
+            // The first attempts get no answer.
             try? await device.cache.sync()
             if device.transport.hasKept { break }
         }
@@ -58,8 +58,8 @@ import Testing
         #expect(try phone.texts() == ["a": "2"])
     }
 
-    /// A deletion that was carried out and not answered, and one that another device was quicker with, are of the zone that
-    /// this device knew.
+    /// The phone's deletion was carried out without an answer, or the tablet deleted the zone first: in both cases the
+    /// deletion only applies to the zone that the phone knew.
     @Test(arguments: [true, false])
     func deletionOfAZoneSparesTheOneThatOthersMadeSince(_ isCarriedOut: Bool) async throws {
         let cloud = TestCloud()
@@ -67,7 +67,7 @@ import Testing
         let tablet = try await CloudDevice(cloud, "tablet")
         try phone.save("a", "1")
         try await phone.cache.sync()
-        // It hears of the zone's creation.
+        // The second sync fetches the zone's creation.
         try await phone.cache.sync()
         try await tablet.cache.sync()
         try await phone.cache.deleteZone(.list)
@@ -86,7 +86,25 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// Without a name of its own a device has another one in each process.
+    /// The zone is deleted, created again and deleted once more, before anything is sent.
+    @Test func secondDeletionOfAZoneSparesTheOneThatOthersMadeSince() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        // The second sync fetches the zone's creation.
+        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        try await phone.cache.deleteZone(.list)
+        try phone.save("n", "1")
+        try await phone.cache.deleteZone(.list)
+        try await tablet.cache.deleteZone(.list)
+        try await tablet.cache.sync()
+        try tablet.save("b", "1")
+        for device in [tablet, phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+    }
+
+    /// A device without a fixed ID has a new one in each process.
     @Test func requestOfAProcessWithAnotherNameIsCancelled() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

@@ -8,8 +8,8 @@ import Testing
 
 @testable import StratusCache
 
-/// A record is moved from one that it refers to with DELETE_SELF to another, and the first one is deleted: the service deletes
-/// what still refers to it there.
+/// A record's DELETE_SELF reference is moved from one record to another, and the former target is deleted: the service
+/// would delete every record that still refers to it.
 @Suite(.timeLimit(.minutes(20))) struct MovedRecordTests {
     private static func owner(_ name: String) -> FieldValue {
         .reference(Reference(recordName: name, zoneID: .list, action: .deleteSelf))
@@ -23,7 +23,7 @@ import Testing
         return (phone, tablet)
     }
 
-    /// - Parameter movesFirst: whether the move was made before the deletion.
+    /// - Parameter movesFirst: Whether the move was made before the deletion.
     private func move(_ phone: Device, movesFirst: Bool = true) throws {
         if !movesFirst { try phone.delete("old") }
         try phone.edit("item", ["owner": Self.owner("new")])
@@ -51,7 +51,7 @@ import Testing
         #expect(try await cloud.record("item")?.deleteSelfNames == ["new"])
     }
 
-    /// The service deletes along references of any depth: a card goes with the board that its list is of.
+    /// The service deletes along references of any depth: a card is deleted with the board of its list.
     @Test(arguments: [true, false])
     func movedRecordStaysWhenAllAroundItIsDeleted(deletesList: Bool) async throws {
         let cloud = RealService()
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// Each of the former ones goes with the other's deletion.
+    /// Each of the former records is deleted with the other one.
     @Test func formerRecordsThatReferredToEachOtherAreDeleted() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1", "b": "1"])
@@ -88,13 +88,14 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// Sent, the deletion would take the record; waiting for room, it would never be sent, and nobody would know.
+    /// If it were sent, the deletion would remove the record; if it waited for space, it would never be sent without
+    /// any notice.
     @Test func deletionIsSetAsideWithAMoveThatWaitsForRoom() async throws {
         let cloud = RealService()
         let (phone, _) = try await pair(cloud)
         cloud.refuse("item", SyncFailure(.quotaExceeded, message: "Full."))
         try move(phone)
-        // It says that not all is sent.
+        // The sync throws, as not everything was sent.
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(try await cloud.names() == ["item", "new", "old"])
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["old"])
@@ -119,21 +120,21 @@ import Testing
         #expect(try phone.texts() == tablet.texts())
     }
 
-    /// Who retries gets both; who was told can decide otherwise.
+    /// A retry of both changes sends both; the app can also decide otherwise.
     @Test(arguments: [true, false]) func deletionIsSetAsideWithARefusedMove(
-        isMadeAnew: Bool
+        isRecreated: Bool
     ) async throws {
         let cloud = RealService()
         let (phone, tablet) = try await pair(cloud)
         cloud.refuse("item", SyncFailure(.invalidArguments, message: "No."))
         try move(phone)
-        if isMadeAnew { try phone.save("old", "another") }
+        if isRecreated { try phone.save("old", "another") }
         for device in [phone, tablet] { try await device.sync() }
         #expect(try await cloud.names() == ["item", "new", "old"])
         let items = try await phone.cache.attentionItems()
         #expect(items.map(\.recordID.recordName).sorted() == ["item", "old"])
         #expect(try await phone.cache.status().pendingCount == 0)
-        // The move is refused once more, and the deletion waits no longer than that.
+        // The move is refused again, and the deletion is set aside again with it.
         try await phone.cache.retryAttentionItems()
         try await phone.sync()
         #expect(try await phone.cache.attentionItems().count == 2)
@@ -142,12 +143,12 @@ import Testing
         for device in [phone, tablet] { try await device.sync() }
         #expect(
             try tablet.texts()
-                == ["item": "1", "new": "1"].merging(isMadeAnew ? ["old": "another"] : [:]) { $1 })
+                == ["item": "1", "new": "1"].merging(isRecreated ? ["old": "another"] : [:]) { $1 })
         #expect(try await phone.cache.attentionItems().isEmpty)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// More deletions wait than a batch takes.
+    /// More deletions are waiting than fit in a batch.
     @Test(arguments: [true, false]) func deletionsThatWaitHoldUpNothing(
         deletionsFirst: Bool
     ) async throws {
@@ -195,7 +196,7 @@ import Testing
         #expect(try tablet.photo("photo") != nil)
     }
 
-    /// An engine of the app sends.
+    /// The app's engine sends the changes.
     @Test(arguments: [true, false]) func movedRecordStaysWithAnEngine(
         isRefused: Bool
     ) async throws {

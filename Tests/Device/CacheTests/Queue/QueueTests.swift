@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 @Suite struct QueueTests {
-    /// The trap of the founding document: two queued edits, the first confirmed, the second must win.
+    /// Two queued edits: after the first one is confirmed, the second one must win.
     @Test(arguments: ["editedAt", nil])
     func secondQueuedEditWins(editDateKey: String?) async throws {
         let cloud = RealService()
@@ -27,7 +27,7 @@ import Testing
         try phone.save("a", "zero")
         try await phone.sync()
         try phone.save("a", "first")
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(try await cloud.record("a")?["text"] == .string("first"))
@@ -41,7 +41,7 @@ import Testing
         #expect(await events.next() == nil, "our own write is no conflict")
     }
 
-    /// The service knows the type of a list that has no members, the device that made it does not.
+    /// The service knows the type of a list without members; the device that created it does not.
     @Test func sameEmptyListIsNoChange() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -49,7 +49,7 @@ import Testing
         try phone.edit("a", ["tags": .stringList(["x"])])
         try await phone.sync()
         try phone.edit("a", ["tags": .emptyList])
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         try await phone.sync()
@@ -89,7 +89,7 @@ import Testing
         #expect(try await cloud.names().count == 40)
     }
 
-    /// More edits than a batch takes wait before what they need.
+    /// More pending edits than fit in a batch come before the records that they refer to.
     @Test func neededRecordsGoFirst() async throws {
         let phone = try Device(RealService())
         try phone.save("first", "x")
@@ -131,7 +131,7 @@ import Testing
         #expect(try await phone.cache.status().summary == "Attention")
         try phone.restart()
         #expect(try await phone.cache.attentionItems().count == 1)
-        // An edit is another chance, and so is asking for one.
+        // A refused record is sent again after an edit, or after a retry.
         cloud.refuseNothing()
         try await phone.cache.retryAttentionItems()
         try await phone.sync()
@@ -187,7 +187,7 @@ import Testing
         await tablet.cache.start()
         var changes = tablet.cache.changedIDs().makeAsyncIterator()
         try phone.save("a", "x")
-        // A hint may come before the upload ends; as with a real one, another follows it.
+        // A hint may arrive before the upload ends; as with real hints, another one follows.
         while try await cloud.names().isEmpty { await Task.yield() }
         await tablet.cache.fetchSoon(CKRecordZone.ID(.list))
         #expect(await changes.next()?.map(\.name) == ["a"])

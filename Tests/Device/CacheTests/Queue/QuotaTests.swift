@@ -5,17 +5,17 @@ import Testing
 
 @testable import StratusCache
 
-/// What a batch depends on: room, and other records.
+/// What can hold up a batch: missing storage space, and other records.
 @Suite(.timeLimit(.minutes(20))) struct QuotaTests {
-    /// Nearly all that a record takes at the service.
+    /// Nearly all of the space that a record takes at the service.
     private let long = String(repeating: "x", count: 10_000)
 
-    /// Makes the database of each user so large that it takes so many records with long texts.
+    /// Limits the database of each user to this many records with long texts.
     private func makeRoom(for recordCount: Int, _ cloud: RealService) {
         cloud.restart { $0.privateDatabaseBytes = recordCount * 10_300 + 1_000 }
     }
 
-    /// A device with so many old records at a cloud with so much room, and six new ones to be sent.
+    /// A device with saved records, a cloud with space for a number of records, and six new records to send.
     private func full(saved: Int, room: Int) async throws -> (RealService, Device) {
         let cloud = RealService()
         let phone = try Device(cloud, settings: .smallBatches)
@@ -43,7 +43,7 @@ import Testing
         #expect(try await phone.cache.status().summary == "Account full")
         #expect(try await cloud.names() == ["old1"])
         #expect(try await phone.cache.pendingRecordIDs().count == 6)
-        // Fetching goes on too.
+        // Fetching continues too.
         let tablet = try Device(cloud)
         try await tablet.cache.sync()
         try tablet.save("old1", "2")

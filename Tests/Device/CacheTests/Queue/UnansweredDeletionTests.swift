@@ -5,15 +5,15 @@ import Testing
 
 @testable import StratusCache
 
-/// A new record whose save arrived without an answer, and was lost in a restore before this device knew. It is deleted here;
-/// another device, which had fetched it, sends it again.
+/// A new record's save arrived without an answer, and a restore lost it before this device knew. The record is deleted
+/// on this device; another device, which had fetched it, sends it again.
 @Suite(.timeLimit(.minutes(20))) struct UnansweredDeletionTests {
-    /// What this device does between the save without an answer and the return of the record.
+    /// What this device does between the unanswered save and the return of the record.
     enum Course: CaseIterable {
-        case deleted, edited, othersEdited, notFound, madeAnew
+        case deleted, edited, othersEdited, notFound, recreated
     }
 
-    /// The service commits what is pending, or it never gets there, and the process dies before it hears so.
+    /// The service commits the pending change, or never gets it, and the process ends before the answer.
     private func sendAndDie(_ phone: Device, arrives: Bool = true) async throws {
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         #expect(!batch.isEmpty)
@@ -39,7 +39,7 @@ import Testing
             #expect(try await cloud.names() == ["a"])
         }
         try phone.delete("new")
-        if course == .madeAnew {
+        if course == .recreated {
             try phone.save("new", "another")
             try await phone.sync()
             cloud.pass()
@@ -59,11 +59,11 @@ import Testing
                 false
             }
         }
-        // The one that was made anew has been deleted at the service.
-        #expect(isReported == (course != .madeAnew))
+        // The recreated record was deleted at the service.
+        #expect(isReported == (course != .recreated))
     }
 
-    /// Another device made a record of that name by itself, even before this one by the clock.
+    /// Another device created its own record of that name, with an earlier date than this one.
     @Test(arguments: [true, false])
     func recordThatOthersMadeThemselvesStays(_ arrives: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusCache
 
-/// A change that left, and whose answer never came: the process was killed, or stopped, between the two.
+/// A change that was sent without an answer: the process was killed or stopped before it came.
 @Suite(.timeLimit(.minutes(20))) struct UncertainChangeTests {
-    /// The service commits what is pending, and the process dies before it hears so.
+    /// The service commits the pending change, and the process ends before the answer.
     private func sendAndDie(_ phone: Device) async throws {
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         #expect(!batch.isEmpty)
@@ -21,7 +21,7 @@ import Testing
         try await tablet.cache.sync()
     }
 
-    /// The service and the device have a record with this text, or neither has one.
+    /// Expects that the service and the device have a record with this text, or that neither has one.
     private func expectText(
         _ text: String?, of name: String, _ cloud: RealService, _ phone: Device,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -33,8 +33,8 @@ import Testing
         #expect(try phone.text(name) == text, sourceLocation: sourceLocation)
     }
 
-    /// A save arrived, its answer did not, and somebody removed one of its fields again: a later edit of another field does
-    /// not bring that back.
+    /// A save arrived without an answer, and another device removed one of its fields: a later edit of another field
+    /// must not restore that field.
     @Test func fieldOfAnUnansweredSaveThatOthersRemovedStaysRemoved() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -55,7 +55,7 @@ import Testing
         cloud.pass()
         try phone.edit("a", ["text": .string("3")])
         for _ in 0..<9 where try await !phone.cache.pendingRecordIDs().isEmpty {
-            // Until there is a network again.
+            // The syncs fail until there is a network again.
             try? await phone.cache.sync()
         }
         for device in [phone, tablet] { try await device.sync() }
@@ -86,14 +86,14 @@ import Testing
         #expect(client["text"] == "1")
     }
 
-    /// The name was deleted once before, and everybody knows it.
+    /// The name belonged to a deleted record before, and every device knows of its deletion.
     @Test func recordOfFormerNameKilledBeforeAnswerStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
         try await phone.cache.sync()
         try phone.save("a", "new")
-        // It waits until the zone's changes have told of the former record.
+        // The save waits until the zone's changes have reported the former record's deletion.
         let store = phone.cache.store
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
         #expect(try store.backlog().zonesToFetch == [.list])
@@ -111,13 +111,13 @@ import Testing
         try await expectText(nil, of: "a", cloud, phone)
     }
 
-    /// The device's own deletion comes back with the feed, after the name was used again.
+    /// The feed returns the device's own deletion after the name was used again.
     @Test func ownOldDeletionSparesNewRecord() async throws {
         let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
         try phone.save("a", "new")
-        // Taken, and never sent.
+        // The batch is taken but never sent.
         _ = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
         try phone.restart()
         try await phone.sync()
@@ -129,7 +129,7 @@ import Testing
         try phone.save("b", "1")
         try await sendAndDie(phone)
         try phone.save("never sent", "1")
-        // Deleted and made again before the phone looks: the database names the zone as changed.
+        // The zone is deleted and recreated before the phone fetches: the database lists it as changed.
         try await cloud.deleteZone(.list)
         try await cloud.createZone(.list)
         try await phone.sync()
@@ -148,13 +148,14 @@ import Testing
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
-    /// What an earlier attempt may have done at the service, and no change tag keeps from being done twice.
+    /// Changes that an earlier attempt may have made at the service, and that no change tag protects from being made
+    /// twice.
     enum Unanswered: CaseIterable {
         case newRecord, deletion, deletionOfFormerRecord
     }
 
-    /// Before it is sent again the zone's changes tell what became of it: somebody may have deleted the new record
-    /// since, or made anew the deleted one.
+    /// Before such a change is sent again, the zone's changes must tell whether another device has deleted the new
+    /// record, or recreated the deleted one.
     @Test(arguments: Unanswered.allCases, [false, true])
     func unansweredChangeWaitsForZonesChanges(_ change: Unanswered, isKilled: Bool) async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
@@ -185,7 +186,7 @@ import Testing
         #expect(try next().map(\.change) == batch.map(\.change))
     }
 
-    /// What must be there first goes first, also when nobody knows whether it is.
+    /// A parent is sent before its child, also when it is unknown whether the parent has arrived.
     @Test func childWaitsWithItsUnansweredParent() async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("parent", "1")
@@ -200,10 +201,10 @@ import Testing
         #expect(try store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000).isEmpty)
     }
 
-    /// The running loop hears that the record was deleted, and does not send it a second time.
+    /// The running loop fetches the record's deletion, and does not send the record a second time.
     @Test func newRecordDeletedBeforeItIsSentAgainStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
         try phone.save("b", "1")
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
@@ -217,7 +218,7 @@ import Testing
 
     // MARK: A deletion without an answer
 
-    /// The phone's record arrived without its knowing; the tablet deleted it, and made another of its name.
+    /// The phone's record arrived without the phone knowing; the tablet deleted it and created another one of its name.
     @Test func deletionOfUnansweredRecordSparesOneRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
@@ -236,7 +237,7 @@ import Testing
     @Test func unansweredDeletionSparesRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
-        // The database's changes, the zone's, then the upload.
+        // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(try await cloud.record("a") == nil)
@@ -257,7 +258,7 @@ import Testing
         try await expectText(nil, of: "a", cloud, phone)
     }
 
-    /// Between the fetch and the deletion somebody deletes the record, and makes one of its name.
+    /// Between the fetch and the deletion another device deletes the record and creates one with the same name.
     @Test func deletionOnItsWaySparesRecordRecreatedMeanwhile() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
@@ -298,7 +299,7 @@ import Testing
         try await expectMerged(phone, tablet, cloud)
     }
 
-    /// The same for a resolver of the app that compares with the ancestor and knows no times.
+    /// The same with an app's resolver that compares with the ancestor and does not use edit times.
     @Test func ancestorIsTheNewestOfWhatTheServiceHasOfThisDevice() async throws {
         struct ThreeWay: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
@@ -321,7 +322,7 @@ import Testing
         try await expectMerged(phone, tablet, cloud)
     }
 
-    /// The tablet's colour and the phone's next text are both kept.
+    /// Expects that the tablet's colour and the phone's next text are both kept.
     private func expectMerged(
         _ phone: Device, _ tablet: Device, _ cloud: RealService
     ) async throws {

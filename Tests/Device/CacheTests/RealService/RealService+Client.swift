@@ -7,7 +7,7 @@ import StratusWire
 
 @testable import StratusCache
 
-/// A plain client without a cache: it looks at what the service has, and edits it.
+/// A plain client without a cache that reads and edits the service's records.
 extension RealService {
     func database(of user: String = "alice") async throws -> CKDatabase {
         try await container(of: user).privateCloudDatabase.withoutAssetDownloads
@@ -36,7 +36,7 @@ extension RealService {
         do {
             return try RecordSnapshot(try await database(of: user).record(for: id))
         } catch let error as CKError where [.unknownItem, .zoneNotFound].contains(error.code) {
-            // That is the answer.
+            // A missing record is a result.
             return nil
         }
     }
@@ -46,7 +46,7 @@ extension RealService {
         try await records([], in: zone, of: user).keys.filter { $0 != Self.shareName }.sorted()
     }
 
-    /// Of a whole zone.
+    /// The name of the share of a whole zone.
     private static let shareName = CKRecordNameZoneWideShare
 
     /// The texts of all records of a zone by their names.
@@ -56,7 +56,7 @@ extension RealService {
 
     /// All records of a zone by their names.
     ///
-    /// - Parameter keys: the fields that they have.
+    /// - Parameter keys: The fields to fetch.
     func records(
         _ keys: [CKRecord.FieldKey], in zone: ZoneID = .list, of user: String = "alice"
     ) async throws -> [String: CKRecord] {
@@ -77,13 +77,13 @@ extension RealService {
                 isLast = !page.moreComing
             }
         } catch let error as CKError where error.code == .zoneNotFound {
-            // That is the answer.
+            // A missing zone is a result.
             return [:]
         }
         return records
     }
 
-    /// The zones but the default one.
+    /// All zones except the default one.
     func zones(of user: String = "alice") async throws -> [ZoneID] {
         try await database(of: user).allRecordZones().map { ZoneID($0.zoneID) }
             .filter { $0.name != ZoneID.defaultZoneName }
@@ -100,11 +100,11 @@ extension RealService {
     /// The person removes the app's data.
     func purgeZone(_ zone: ZoneID) async throws {
         try current.service.faults?.add([Fault(.resetZone(.purged), zoneName: zone.name)])
-        // It happens before the next request, this one.
+        // The fault takes effect before the next request, which is this one.
         _ = try await zones()
     }
 
-    /// Saves a text whatever the service has.
+    /// Saves a text, whatever record the service has.
     func save(
         _ name: String, _ text: String, in zone: ZoneID = .list, of user: String = "alice"
     ) async throws {
@@ -123,9 +123,9 @@ extension RealService {
             withID: CKRecord.ID(RecordID(name: name, zoneID: zone)))
     }
 
-    /// A zone of one user that others may edit.
+    /// Shares a zone of one user, which the others may edit.
     ///
-    /// - Returns: the zone as the others name it.
+    /// - Returns: The zone's ID for the others.
     func share(
         _ zone: ZoneID, of owner: String, with guests: String...
     ) async throws -> ZoneID {

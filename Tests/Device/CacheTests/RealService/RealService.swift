@@ -10,17 +10,17 @@ import Synchronization
 
 @testable import StratusCache
 
-/// The real service in process: `CloudService` over SQLite in memory, with small pages and a clock of its own.
+/// The real service in process: `CloudService` over SQLite in memory, with small pages and its own clock.
 ///
-/// Devices come over a ``ServiceLink``. What only an operator or time does to a service is here: an older copy put
-/// back, other limits, what was deleted forgotten, half a year.
+/// Devices connect through a ``ServiceLink``. This type does what only an operator or time does to a service: it
+/// restores an older copy, changes limits, purges tombstones, and lets half a year pass.
 final class RealService: Sendable {
-    /// All that the service has, as an operator's copy.
+    /// All data of the service, as in an operator's copy.
     struct Copy: Sendable {
         fileprivate var storage: SQLiteStorageEngine
     }
 
-    /// What the ways to the service refuse, whoever asks.
+    /// Changes that the links to the service refuse, on any device.
     struct Refusals {
         var records: [String: SyncFailure] = [:]
         var zones: [ZoneID: SyncFailure] = [:]
@@ -30,7 +30,7 @@ final class RealService: Sendable {
         var storage: SQLiteStorageEngine
         var service: CloudService
         var limits: Limits
-        /// How many services there were: a session is one's.
+        /// The number of services so far; a session belongs to one of them.
         var generation = 0
         var linkCount = 0
         var environment = ContainerEnvironment.development
@@ -38,7 +38,7 @@ final class RealService: Sendable {
 
     static let container = CloudDevice.container
 
-    /// Of the service; it goes on by a second with each batch of records, and as a test says.
+    /// The service's clock; it advances by a second with each batch of records, and when a test advances it.
     let time = TestTime(skewMilliseconds: 1_704_067_200_000)
     /// The keys of encrypted values, shared by all devices.
     let keyStore = MemoryKeyStore()
@@ -46,12 +46,12 @@ final class RealService: Sendable {
     private let saves = Mutex(0)
     private let state: Mutex<State>
 
-    /// - Parameter pageSize: records, or zones, of a page of changes.
+    /// - Parameter pageSize: The number of records, or zones, on a page of changes.
     init(pageSize: Int = 3) {
         var limits = Limits()
         limits.recordsPerPage = pageSize
         limits.maximumRecordsPerPage = pageSize
-        // So that half a year makes them expire.
+        // So that tokens expire within half a year.
         limits.changeTokenSeconds = limits.tombstoneSeconds
         let storage = SQLiteStorageEngine.inMemory()
         state = Mutex(
@@ -77,7 +77,7 @@ final class RealService: Sendable {
 
     var environment: ContainerEnvironment { state.withLock { $0.environment } }
 
-    /// A name for one more device.
+    /// A name for another device.
     func newDevice() -> String {
         state.withLock { state in
             state.linkCount += 1
@@ -85,26 +85,26 @@ final class RealService: Sendable {
         }
     }
 
-    /// How many saves of records were answered with success.
+    /// The number of successful saves of records.
     var saveCount: Int { saves.withLock { $0 } }
 
     func noteSaves(_ count: Int) { saves.withLock { $0 += count } }
 
-    // MARK: What goes wrong
+    // MARK: Faults
 
-    /// Every save and deletion of a record of this name is refused.
+    /// Refuses every save and deletion of a record with this name.
     func refuse(_ name: String, _ failure: SyncFailure) {
         refusals.withLock { $0.records[name] = failure }
     }
 
-    /// The zone is neither made nor deleted.
+    /// Refuses to create or delete the zone.
     func refuse(_ zone: ZoneID, _ failure: SyncFailure) {
         refusals.withLock { $0.zones[zone] = failure }
     }
 
     func refuseNothing() { refusals.withLock { $0 = Refusals() } }
 
-    /// The service begins again, with other limits.
+    /// Restarts the service with other limits.
     func restart(_ change: (inout Limits) -> Void) {
         state.withLock { state in
             change(&state.limits)
@@ -113,12 +113,12 @@ final class RealService: Sendable {
         }
     }
 
-    /// Takes a copy of all that there is, as a back-up.
+    /// Takes a copy of all data, as a backup.
     func copy() throws -> Copy {
         try Copy(storage: state.withLock { try $0.storage.copyInMemory(world: .live) })
     }
 
-    /// Puts a copy back. What came since is lost.
+    /// Restores a copy; later changes are lost.
     func restore(_ copy: Copy) throws {
         let storage = try copy.storage.copyInMemory(world: .live)
         state.withLock { state in
@@ -128,7 +128,7 @@ final class RealService: Sendable {
         }
     }
 
-    /// Devices sync a change that is lost again.
+    /// Lets devices sync a change that is then lost.
     func lose(on devices: Device..., change: () throws -> Void) async throws {
         let copy = try copy()
         try change()
@@ -136,25 +136,25 @@ final class RealService: Sendable {
         try restore(copy)
     }
 
-    /// Time goes by, on every device.
+    /// Advances the time, on every device.
     func pass(milliseconds: Int64 = 1_000) { time.advance(milliseconds: milliseconds) }
 
-    /// Forgets what was deleted.
+    /// Purges all tombstones.
     func purgeTombstones() async throws {
         pass()
         _ = try await current.service.purgeTombstones(olderThanSeconds: 0)
     }
 
-    /// Half a year goes by: no change token counts any more, and what was deleted is forgotten.
+    /// Lets half a year pass: all change tokens expire, and tombstones are purged.
     func expireTokens() async throws {
         let seconds = state.withLock { $0.limits.changeTokenSeconds }
         pass(milliseconds: Int64(seconds) * 1_000 + 1_000)
         try await purgeTombstones()
     }
 
-    /// The schema is that of production from now on, where no save adds to it.
+    /// Changes to production with this schema, which saves do not extend.
     ///
-    /// - Parameter schema: in the schema language.
+    /// - Parameter schema: The schema in the schema language.
     func deploy(_ schema: String) async throws {
         let schemas = current.service.schemaDeployment(of: Self.container)
         try await schemas.replace(with: ContainerSchema(text: schema))

@@ -8,30 +8,30 @@ import Synchronization
 
 @testable import StratusCache
 
-/// One device's way to the real service, with faults by script.
+/// One device's connection to the real service, with scripted faults.
 ///
-/// Whoever is signed in stays so: a session is made where it is needed, as by a person who is asked again.
+/// The signed-in user stays signed in: a new session is created when it is needed, as if the person signed in again.
 final class ServiceLink: AccountTransport {
     enum Fault {
         /// The request never arrives, or is refused as a whole.
         case requestLost(SyncFailure)
-        /// The request is carried out, its answer never arrives.
+        /// The request is carried out, but its answer never arrives.
         case answerLost
     }
 
-    /// Something that a test does once.
+    /// A closure that runs once.
     typealias Interlude = @Sendable () async throws -> Void
 
     private struct State {
         var user: String?
-        /// Who signs in as soon as the connection has counted that.
+        /// The user of the next sign-in that the connection reports.
         var nextUser: String?
         var inner: InProcessTransport?
         var generation = -1
         var signedInMilliseconds: Int64 = 0
         var calls: [String] = []
         var script: [Int: Fault] = [:]
-        /// By the number of the request of its kind.
+        /// Faults by the number of the request of its kind.
         var scriptOfKinds: [String: [Int: Fault]] = [:]
         var beforeSend: Interlude?
         var duringSend: Interlude?
@@ -44,7 +44,7 @@ final class ServiceLink: AccountTransport {
     let device: String
     private let state: Mutex<State>
 
-    /// - Parameter user: who is signed in.
+    /// - Parameter user: The signed-in user.
     init(_ service: RealService, user: String = "alice") {
         self.service = service
         device = service.newDevice()
@@ -57,9 +57,9 @@ final class ServiceLink: AccountTransport {
             world: world, keyStore: service.keyStore)
     }
 
-    // MARK: The script
+    // MARK: Scripted faults
 
-    /// The requests of a cache by their kinds: those that concern zones, records and their changes.
+    /// The kinds of the cache's requests: only those about zones, records and their changes.
     var callNames: [String] { state.withLock { $0.calls } }
 
     private static let names = [
@@ -68,12 +68,12 @@ final class ServiceLink: AccountTransport {
         ChangesDatabase.path: "database", ChangesZone.path: "page",
     ]
 
-    /// Lets the call of this number, counted from now, fail.
+    /// Fails the request with this number, counted from now.
     func fail(call number: Int, _ fault: Fault) {
         state.withLock { $0.script[$0.calls.count + number] = fault }
     }
 
-    /// Lets the request of this number of its kind, counted from now, fail.
+    /// Fails the request with this number among those of its kind, counted from now.
     func fail(_ name: String, _ number: Int, _ fault: Fault) {
         state.withLock { state in
             let made = state.calls.count { $0 == name }
@@ -84,18 +84,18 @@ final class ServiceLink: AccountTransport {
     /// Runs once before the next batch arrives.
     func beforeNextSend(_ body: @escaping Interlude) { state.withLock { $0.beforeSend = body } }
 
-    /// Runs once when the next batch was carried out, before its answer comes.
+    /// Runs once after the next batch was carried out, before its answer arrives.
     func duringNextSend(_ body: @escaping Interlude) { state.withLock { $0.duringSend = body } }
 
-    /// Runs once while the next page of a zone is under way.
+    /// Runs once while the next page of a zone is in flight.
     func duringNextPage(_ body: @escaping Interlude) { state.withLock { $0.duringPage = body } }
 
-    /// Runs once while the next page of the database's changes is under way.
+    /// Runs once while the next page of the database's changes is in flight.
     func duringNextDatabasePage(_ body: @escaping Interlude) {
         state.withLock { $0.duringDatabasePage = body }
     }
 
-    /// Runs once when the next zones were made and deleted, before the answer comes.
+    /// Runs once after the next zones were created and deleted, before the answer arrives.
     func duringNextZones(_ body: @escaping Interlude) { state.withLock { $0.duringZones = body } }
 
     // MARK: Requests
@@ -132,7 +132,7 @@ final class ServiceLink: AccountTransport {
         state.withLock { $0[keyPath: interlude].take() }
     }
 
-    /// As the framework's transport throws what it makes this of.
+    /// The error that the framework's transport would turn into this failure.
     private static func error(_ failure: SyncFailure) -> any Error {
         switch failure.code {
         case .networkUnavailable: TransportError(.noRoute, failure.message)
@@ -171,7 +171,7 @@ final class ServiceLink: AccountTransport {
         return answer
     }
 
-    /// Serves a batch without the records that are refused.
+    /// Serves a batch without the refused records.
     private func send(
         _ request: RecordsModify.Request, refusing refusals: [String: SyncFailure],
         _ forward: (RecordsModify.Request) async throws -> RecordsModify.Answer
@@ -218,7 +218,7 @@ final class ServiceLink: AccountTransport {
 
     // MARK: Accounts
 
-    /// To the service as it is now, in a session of the last days.
+    /// A transport to the current service, with a session that is at most a day old.
     private func inner() async throws -> InProcessTransport {
         let (current, generation) = service.current
         let now = service.nowMilliseconds
@@ -237,16 +237,16 @@ final class ServiceLink: AccountTransport {
         state.withLock { state in
             state.generation = generation
             state.signedInMilliseconds = now
-            // Unless another user came meanwhile.
+            // Unless another user has signed in meanwhile.
             if state.user == user { state.inner = inner }
         }
         return inner
     }
 
-    /// A day.
+    /// One day.
     private static let sessionMilliseconds: Int64 = 86_400_000
 
-    /// Somebody else signs in on the device.
+    /// Another user signs in on the device.
     func signIn(_ user: String, on connection: CloudConnection) async throws {
         let session = try await service.current.service.signInForDevelopment(user: user)
         state.withLock { $0.nextUser = user }
@@ -267,7 +267,7 @@ final class ServiceLink: AccountTransport {
             forAPIToken: apiToken, to: target, timeoutSeconds: timeoutSeconds)
     }
 
-    // MARK: The rest of the way
+    // MARK: Other requests
 
     func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
@@ -290,7 +290,7 @@ final class ServiceLink: AccountTransport {
 }
 
 extension CloudConnection {
-    /// A database of the test's container, as a cache has it.
+    /// A database of the test's container, as a cache uses it.
     func remote(_ scope: CKDatabase.Scope = .private) -> CloudKitDatabase {
         CloudKitDatabase(
             database: CKContainer(identifier: RealService.container, connection: self)
@@ -299,7 +299,7 @@ extension CloudConnection {
 }
 
 extension RealService {
-    /// A database over a link of its own.
+    /// A database with its own link.
     func remote(_ scope: CKDatabase.Scope = .private) -> CloudKitDatabase {
         ServiceLink(self).connection().remote(scope)
     }

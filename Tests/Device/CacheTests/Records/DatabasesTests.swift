@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusCache
 
-/// One file with a private and a shared database: nothing of one is taken for the other's.
+/// One file with a private and a shared database, whose contents are never mixed up.
 @Suite struct DatabasesTests {
-    /// A device of alice with both databases, each on a way of its own, and a zone that bob shares with her.
+    /// A device of alice with both databases, each with its own link, and a zone that bob shares with her.
     private final class Both: Sendable {
         let cloud = RealService()
         let links: [ServiceLink]
@@ -40,7 +40,7 @@ import Testing
             changes: [Field(name: "text", value: .string(text))])
     }
 
-    /// The same zone name, owner name and record name in both, as no service gives them.
+    /// The same zone name, owner name and record name in both databases, which no service returns.
     @Test func sameIdentityInBothDatabasesIsTwoRecords() async throws {
         let both = Both()
         let cache = try both.open()
@@ -57,7 +57,7 @@ import Testing
         try cache.delete([id])
         #expect(try cache.snapshot(id) == nil)
         #expect(try cache.snapshot(id, in: .shared)?["text"] == .string("theirs"))
-        // Its end removes the file.
+        // The end of `both` removes the file.
         try withExtendedLifetime(both) { try cache.close() }
     }
 
@@ -97,7 +97,7 @@ import Testing
         #expect(try await cache.zoneIDs() == [CKRecordZone.ID(ZoneID.list)])
         try await both.cloud.expireTokens()
         try await cache.sync()
-        // Each has a token of its own, also after a restart.
+        // Each database has its own token, also after a restart.
         try cache.close()
         cache = try both.open()
         try await cache.sync()
@@ -129,7 +129,7 @@ import Testing
         try cache.close()
     }
 
-    /// Format 4 had one database and did not say which.
+    /// Format 4 had one database and did not store which one.
     @Test(arguments: [CKDatabase.Scope.private, .shared])
     func databaseOfFormatFourIsThatOfItsZones(_ scope: CKDatabase.Scope) async throws {
         let both = Both()
@@ -148,7 +148,7 @@ import Testing
         try await cache.sync()
         let other: CKDatabase.Scope = scope == .shared ? .private : .shared
         try await cache.database(other).store.pool.write {
-            // A file of format 4 had one database alone.
+            // A file of format 4 had only one database.
             try $0.execute(sql: "DELETE FROM flag WHERE database = \(other.rawValue)")
         }
         try cache.store.becomeFormatFour()

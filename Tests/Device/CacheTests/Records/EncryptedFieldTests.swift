@@ -9,17 +9,17 @@ import Testing
 
 @testable import StratusCache
 
-/// Encryption is what the app declared: no resolver sends an encrypted field in the clear, and no
-/// service writes into one.
+/// The app decides which fields are encrypted: no resolver sends an encrypted field in the clear, and no service writes
+/// into one.
 @Suite struct EncryptedFieldTests {
     private static let secret = "Grossglockner"
     private static let forgery = "Send money to Mallory."
     private let cloud = TestCloud()
 
-    /// Merges by the subscript alone, into the service's record.
+    /// Merges into the service's record, with the plain subscript alone.
     private struct Merging: ConflictResolver {
         var keys = ["text"]
-        /// What it writes in place of the device's value.
+        /// The value that it writes instead of the device's.
         var value: String?
 
         func resolve(_ conflict: SyncConflict) -> ConflictResolution {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Writes both sides' texts, one after the other.
+    /// Writes the texts of both sides, one after the other.
     private struct Joining: ConflictResolver {
         func resolve(_ conflict: SyncConflict) -> ConflictResolution {
             var merged = conflict.server
@@ -44,7 +44,7 @@ import Testing
 
     private let id = CKRecord.ID(recordName: "a", zoneID: .list)
 
-    /// Two devices that know record a; the first has changed its name since.
+    /// Two devices that have fetched record a; the first one has changed its name since.
     private func devices(
         _ resolver: any ConflictResolver, keyStore: (any CloudKeyStore)? = nil,
         text: String? = nil
@@ -69,13 +69,13 @@ import Testing
         try device.cache.save(record)
     }
 
-    /// The fields that a device sends from now on.
+    /// Collects the fields that a device sends from now on.
     private func sentFields(of device: CloudDevice) -> Mutexed<[Field]> {
         let sent = Mutexed<[Field]>([])
         device.transport.tap { request, answer in
             if let request = request as? RecordsModify.Request {
                 for operation in request.operations {
-                    // What cannot be read has no text that could be seen.
+                    // Unreadable fields have no text that could leak.
                     sent.value.withLock { $0 += (try? operation.record.fields.values()) ?? [] }
                 }
             }
@@ -95,7 +95,7 @@ import Testing
         try await phone.cache.sync()
         let read = try await #require(try phone.cache.record(for: id))
         #expect(read.encryptedValues["text"] == Self.secret && read["name"] == "butter")
-        // Later saves are taken as before.
+        // Later saves work as before.
         try edit(phone) { $0.encryptedValues["text"] = "Later." }
         try await phone.cache.sync()
         #expect(try await phone.cache.attentionItems().isEmpty)
@@ -104,7 +104,7 @@ import Testing
     @Test func resolverKeepsMarkOfAncestor() async throws {
         let (phone, tablet) = try await devices(
             Merging(value: Self.secret), text: "We met a marmot.")
-        // The service's record has lost the field, and so has this device's.
+        // The service's record has lost the field, and so has this device's record.
         try edit(phone) { $0.encryptedValues["text"] = nil as String? }
         try await phone.cache.sync()
         try edit(tablet) {
@@ -118,7 +118,7 @@ import Testing
         #expect(try await phone.cache.record(for: id)?.encryptedValues["text"] == Self.secret)
     }
 
-    /// The resolver makes up a field of which neither side's record tells that it is encrypted.
+    /// The resolver adds a field that neither side's record marks as encrypted.
     @Test func plainFieldOfResolverIsSetAside() async throws {
         let (_, tablet) = try await devices(
             Merging(value: Self.secret), keyStore: ForgettingKeyStore(cloud.keyStore))
@@ -126,7 +126,7 @@ import Testing
             recordType: "Item", recordID: CKRecord.ID(recordName: "b", zoneID: .list))
         other.encryptedValues["text"] = "We met a marmot."
         try await tablet.cache.save(other)
-        // A restart later only the file knows.
+        // After a restart only the file tells that the field is encrypted.
         try tablet.restart()
         try edit(tablet) { $0["name"] = "bread" }
         let sent = sentFields(of: tablet)
@@ -182,7 +182,7 @@ import Testing
         try await tablet.cache.sync()
         let kept = try await #require(try tablet.cache.record(for: id))
         #expect(kept.encryptedValues["text"] == Self.secret && kept["text"] == Self.secret)
-        // A page over a record without an edit fills nothing either.
+        // A fetched page does not fill the field of an unedited record either.
         try edit(phone) { $0["name"] = "bread" }
         try await phone.cache.sync()
         await tablet.cache.fetchSoon(.list)
@@ -196,7 +196,7 @@ import Testing
         #expect(!text.contains(Self.forgery))
     }
 
-    /// A file of format 3 says of its records what was encrypted.
+    /// A file of format 3 tells by its records which fields were encrypted.
     @Test func fieldsOfEarlierFormatAreRemembered() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
@@ -226,8 +226,8 @@ import Testing
         try again.close()
     }
 
-    /// What a device had no key for is read once the key is there, be the record edited meanwhile or not; and what it had read
-    /// stays when the key goes.
+    /// A value is readable once the device has its key, whether the record was edited meanwhile or not. A value that
+    /// was read stays when the key is removed.
     @Test(arguments: [false, true])
     func valuesAreReadOnceTheKeyIsThere(isEdited: Bool) async throws {
         let phone = try await CloudDevice(cloud, "phone")
@@ -256,7 +256,7 @@ import Testing
         #expect(try await tablet.cache.record(for: id)?["text"] == Self.secret)
     }
 
-    /// A migration that read nothing would write what it makes of nothing.
+    /// A migration without the value would write a wrong result.
     @Test func migrationWaitsForTheKeyOfAnEncryptedField() async throws {
         var versions = RecordVersions()
         versions.declare("Item", key: "version", current: 2)
@@ -289,7 +289,7 @@ import Testing
     }
 }
 
-/// A store that keeps keys, but not what was encrypted with them.
+/// A key store that keeps keys, but not the list of encrypted fields.
 private struct ForgettingKeyStore: CloudKeyStore {
     let store: any CloudKeyStore
 

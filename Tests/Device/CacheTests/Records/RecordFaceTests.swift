@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The framework's records in and out of the cache.
+/// Conversion of the framework's records to and from the cache.
 @Suite struct RecordFaceTests {
     private let zone = CKRecordZone.ID(zoneName: "List")
 
@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-/// What a save sends: only what differs from the service's record.
+/// The contents of a save: only the differences from the service's record.
 @Suite struct OutgoingRecordTests {
     private let id = RecordID(name: "a", zoneID: .list)
 

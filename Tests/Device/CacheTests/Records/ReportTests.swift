@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusCache
 
-/// What was lost, overruled or set aside is on the disk until the app has taken it.
+/// Reports of lost, overruled and refused changes stay on disk until the app acknowledges them.
 @Suite struct ReportTests {
-    /// A device whose edit of "a" was overruled by another's.
+    /// A device whose edit of "a" was overruled by another device's edit.
     private func overruled() async throws -> (phone: Device, tablet: Device, cloud: RealService) {
         let cloud = RealService()
         let resolver = ServiceWins()
@@ -30,7 +30,7 @@ import Testing
     @Test func overruledEditIsReportedUntilAcknowledged() async throws {
         let (phone, _, cloud) = try await overruled()
         #expect(try await phone.cache.status().reportCount == 1)
-        // Nobody looked, and the process ended.
+        // The process ended before the app read the report.
         try phone.restart()
         let reports = try await phone.cache.reports()
         #expect(reports.map(\.scope) == [.private])
@@ -65,7 +65,7 @@ import Testing
         try await stream.next()
     }
 
-    /// More than an observer in memory holds.
+    /// There are more reports than an observer keeps in memory.
     @Test func noReportIsDroppedHoweverManyThereAre() async throws {
         let phone = try Device(RealService())
         let count = Observers.eventsPerObserver + 200
@@ -86,7 +86,7 @@ import Testing
         #expect(seen == (0..<count).map { "r\($0)" })
     }
 
-    /// The same refusal, told again, is one report.
+    /// A repeated refusal replaces the former report.
     @Test func refusalTakesThePlaceOfAnEarlierOne() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -152,7 +152,7 @@ import Testing
     }
 }
 
-/// The service's record stands, always.
+/// Always keeps the service's record.
 struct ServiceWins: ConflictResolver {
     func resolve(_ conflict: SyncConflict) -> ConflictResolution { .keepServer }
 }

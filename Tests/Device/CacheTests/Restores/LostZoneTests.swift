@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// A copy of the service's data was put back that is older than a zone, or than its deletion.
+/// A restored copy of the service's data is older than a zone, or than its deletion.
 @Suite(.timeLimit(.minutes(20))) struct LostZoneTests {
     private static let other = CKRecordZone.ID(zoneName: "Other")
 
@@ -12,7 +12,7 @@ import Testing
 
     init() throws { folder = try RestoredFolder() }
 
-    /// Both have records of a zone that the copy does not have, and the phone has deleted "a".
+    /// Both devices have records of a zone that the copy does not contain, and the phone has deleted "a".
     private func loseZone(of names: [String], isDeletionSent: Bool) async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
@@ -28,7 +28,7 @@ import Testing
         try folder.restore()
     }
 
-    /// Whoever comes first makes the zone anew, and the tablet sends what the phone has deleted.
+    /// The device that syncs first recreates the zone, and the tablet sends the record that the phone has deleted.
     @Test(arguments: ["phone", "tablet"], [false, true])
     func recordDeletedBeforeRestoreStaysDeleted(first: String, isDeletionSent: Bool) async throws {
         try await loseZone(of: ["a", "b"], isDeletionSent: isDeletionSent)
@@ -42,13 +42,13 @@ import Testing
         try await folder.run("phone") { phone in
             try await phone.sync()
             #expect(try phone.texts() == ["b": "1"])
-            // One that was pending all the time was never lost.
+            // A deletion that was pending all the time was never lost.
             let isPending = !isDeletionSent && first == "tablet"
             #expect(try await phone.lostChanges() == (isPending ? [] : ["a deleted"]))
         }
     }
 
-    /// What somebody makes after the restore is another record.
+    /// A record that another device creates after the restore is another record.
     @Test func recordRecreatedAfterRestoreStays() async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
@@ -68,19 +68,19 @@ import Testing
     }
 
     /// - Parameters:
-    ///   - isFetched: whether the phone has a change token of the zone.
-    ///   - isMadeAnew: whether another device makes a zone of that name after the restore.
+    ///   - isFetched: Whether the phone has a change token of the zone.
+    ///   - isRecreated: Whether another device creates a zone of that name after the restore.
     @Test(arguments: [false, true], [false, true])
-    func recordOfZoneYoungerThanCopyIsSentAgain(isFetched: Bool, isMadeAnew: Bool) async throws {
+    func recordOfZoneYoungerThanCopyIsSentAgain(isFetched: Bool, isRecreated: Bool) async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
         try await folder.save("a", on: "phone", isFetched: isFetched)
         try folder.restore()
         var texts = ["a": "1"]
-        if isMadeAnew {
+        if isRecreated {
             texts["c"] = "1"
             try await folder.run("tablet") { tablet in
-                // It takes the number that the lost zone had.
+                // The other zone takes the number that the lost zone had.
                 try tablet.save("other", "1", zone: Self.other)
                 try await tablet.sync()
                 try tablet.save("c", "1")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// The tablet's change token of the database is of the lost history, so no token tells it of the deletion.
+    /// The tablet's database token belongs to the lost history, so no token reports the deletion to it.
     @Test func zoneDeletedAfterRestoreStaysDeleted() async throws {
         try await folder.save("a", on: "phone")
         try await folder.sync("tablet")
@@ -124,14 +124,14 @@ import Testing
         }
     }
 
-    /// Copies the folder when the phone has made the zone and these have fetched it.
+    /// Copies the folder after the phone has created the zone and these devices have fetched it.
     private func copyOfZone(fetchedBy devices: String...) async throws {
         try await folder.save("a", on: "phone")
         for device in devices { try await folder.sync(device) }
         try folder.takeCopy()
     }
 
-    /// Who deleted the zone, or heard of it, deletes it again.
+    /// A device that deleted the zone, or fetched its deletion, deletes it again.
     @Test func zoneDeletedBeforeRestoreStaysDeleted() async throws {
         try await copyOfZone(fetchedBy: "tablet", "phone")
         try await folder.run("phone") { phone in
@@ -143,14 +143,14 @@ import Testing
         try await folder.expect([:], on: "phone", "tablet", "phone", "laptop")
     }
 
-    /// Nobody but the phone knows of the deletion, and its token of the database is older.
+    /// Only the phone knows of the deletion, and its database token is older.
     @Test func acknowledgedZoneDeletionThatWasNotFetchedIsRepeated() async throws {
         try await copyOfZone(fetchedBy: "phone", "tablet")
         try await folder.run("phone") { cloud in
             cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
         } _: { phone in
             try await phone.deleteZone(CKRecordZone.ID.list)
-            // The zone goes before anything is fetched.
+            // The zone is deleted before anything is fetched.
             await #expect(throws: CacheError.self) { try await phone.sync() }
         }
         try folder.restore()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// The device has no token of the database, but that of the answer to the zone's making.
+    /// The device has only the database token of the answer to the zone's creation.
     @Test func zoneThatWasMadeAndNotFetchedIsMadeAgain() async throws {
         try await folder.sync("tablet")
         try folder.takeCopy()
@@ -175,7 +175,7 @@ import Testing
             await #expect(throws: CacheError.self) { try await phone.sync() }
         }
         try folder.restore()
-        // Another zone is made before anything is fetched.
+        // Another zone is created before anything is fetched.
         try await folder.run("phone") { phone in
             try phone.save("other", "1", zone: Self.other)
         }
@@ -188,7 +188,8 @@ import Testing
         }
     }
 
-    /// The phone has fetched nothing since the tablet deleted a zone, but has made another one, which the copy has not.
+    /// The phone has fetched nothing since the tablet deleted a zone, but has created another one that the copy does
+    /// not have.
     @Test func zoneDeletedBeforeTheCopyStaysDeletedThoughAnotherOneIsLost() async throws {
         try await folder.run("phone") { phone in
             try phone.save("other", "1", zone: Self.other)
@@ -217,7 +218,7 @@ import Testing
         }
     }
 
-    /// The phone has deleted a zone and made it again, without fetching; the copy has the deletion alone.
+    /// The phone has deleted and recreated a zone without fetching; the copy only has the deletion.
     @Test func zoneMadeAgainThatTheCopyHasDeletedIsMadeOnceMore() async throws {
         func run(_ change: (CloudCache) async throws -> Void) async throws {
             try await folder.run("phone") { cloud in
@@ -245,8 +246,8 @@ import Testing
         }
     }
 
-    /// The tablet had fetched the zone when nothing was in it, so that it takes the one that comes back for another one, until
-    /// the phone deletes it again.
+    /// The tablet had fetched the empty zone, so it takes the zone that comes back for another one, until the phone
+    /// deletes it again.
     @Test func zoneThatCameBackIsDeletedWhereItsDeletionWasKnown() async throws {
         try await folder.save("a", on: "phone")
         try await folder.run("phone") { phone in
@@ -266,7 +267,7 @@ import Testing
         try await folder.expect([:], on: "phone", "tablet", "laptop")
     }
 
-    /// Nothing else is in the zone: what the phone knows of it is the deletion alone.
+    /// Nothing else is in the zone: the phone knows only of the deletion.
     @Test(arguments: [false, true])
     func onlyRecordOfLostZoneStaysDeleted(isDeletionSent: Bool) async throws {
         try await loseZone(of: ["a"], isDeletionSent: isDeletionSent)
@@ -274,10 +275,10 @@ import Testing
         try await folder.expect([:], on: "tablet", "laptop", "phone")
     }
 
-    /// The zone is made, and the first save into it gets no answer: whether it arrived, and was deleted by somebody
-    /// since, the first fetch of the zone would not tell.
+    /// The zone is created, and the first save into it gets no answer. The first fetch of the zone would not tell
+    /// whether the save arrived and another device has deleted the record since.
     ///
-    /// - Parameter isZoneLost: whether the zone is made anew after a restore, or for the first time.
+    /// - Parameter isZoneLost: Whether the zone is recreated after a restore, or created for the first time.
     @Test(arguments: [false, true], [false, true])
     func unansweredFirstSaveIsNeitherLostNorDoubled(isZoneLost: Bool, arrives: Bool) async throws {
         try await folder.run("phone") { phone in
@@ -309,8 +310,8 @@ import Testing
         try await folder.expect(arrives ? [:] : ["a": "1"], on: "phone", "tablet", "laptop")
     }
 
-    /// A device had fetched the zone when nothing was in it. Nobody has deleted it, so one that is made after the
-    /// restore, and has the number that the lost one had, is no deleted one.
+    /// The tablet had fetched the zone when it was empty. No device has deleted the zone, so a zone that is created
+    /// after the restore with the same number is not a deleted one.
     @Test func missingZoneCountsAsDeletedByNobody() async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
@@ -324,7 +325,7 @@ import Testing
         try await folder.sync("tablet")
         try await folder.save("b", on: "laptop")
         try await folder.run("tablet") { cloud in
-            // One for the shared database.
+            // One of the two is for the shared database.
             cloud.next(2, of: ChangesDatabase.self, .expireChangeTokens)
         } _: { tablet in
             try await tablet.sync()
@@ -332,8 +333,8 @@ import Testing
         try await folder.expect(["b": "1"], on: "laptop", "tablet")
     }
 
-    /// The phone makes a zone after these devices have met the service and it was copied, and deletes the zone when the
-    /// tablet has it.
+    /// The phone creates a zone after these devices have synced and the service was copied, and deletes the zone once
+    /// the tablet has it.
     private func makeAndDeleteZone(after devices: String...) async throws {
         for device in devices { try await folder.sync(device) }
         try folder.takeCopy()
@@ -345,10 +346,10 @@ import Testing
         }
     }
 
-    /// The zone and its deletion were lost together; one that somebody makes since is another, though it has the number of
-    /// the deleted one.
+    /// The zone and its deletion were lost together. A zone that another device creates since is another one, although
+    /// it has the number of the deleted one.
     ///
-    /// - Parameter hasSameKey: whether it has the place of the lost one in the service's file too.
+    /// - Parameter hasSameKey: Whether it also has the lost zone's key in the service's file.
     @Test(arguments: [false, true])
     func zoneMadeAfterRestoreIsNotTheDeletedOne(hasSameKey: Bool) async throws {
         try await makeAndDeleteZone(after: "phone", "tablet", "laptop")
@@ -361,12 +362,12 @@ import Testing
             }
         }
         try await folder.save("b", on: "laptop")
-        // Who heard of the deletion, and who made it.
+        // The tablet fetched the deletion, and the phone made it.
         try await folder.expect(["b": "1"], on: "tablet", "phone", "laptop")
     }
 
-    /// A device that never heard of the deletion makes the zone anew. Who deleted it deletes its records again, but for one
-    /// that was made since.
+    /// A device that never learned of the deletion recreates the zone. The device that deleted the zone deletes its
+    /// records again, except one that was created since.
     @Test(arguments: [false, true])
     func recordsOfZoneDeletedBeforeItWasLostStayDeleted(isDeviceFirst: Bool) async throws {
         try await makeAndDeleteZone(after: "phone", "tablet")

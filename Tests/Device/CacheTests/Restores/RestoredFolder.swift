@@ -7,7 +7,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// The real service on a folder that a copy of it replaces, and devices that keep their files.
+/// The real service on a folder that a copy can replace, and devices that keep their files.
 final class RestoredFolder: Sendable {
     private let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("restored-\(UUID().uuidString)")
@@ -24,9 +24,9 @@ final class RestoredFolder: Sendable {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// Starts a service and a device, and stops them again.
+    /// Starts a service and a device, and stops both at the end.
     ///
-    /// - Parameter script: what goes wrong meanwhile.
+    /// - Parameter script: Plans the service's faults.
     func run(
         _ device: String, script: (CloudFaults) -> Void = { _ in },
         _ body: (CloudCache) async throws -> Void
@@ -44,26 +44,26 @@ final class RestoredFolder: Sendable {
         try await storage.close()
     }
 
-    /// Starts a device that does nothing but sync.
+    /// Starts each device only to sync.
     func sync(_ devices: String...) async throws {
         for device in devices { try await run(device) { try await $0.sync() } }
     }
 
-    /// A device saves records of "1" and sends them.
+    /// A device saves records with the text "1" and sends them.
     ///
-    /// - Parameter isFetched: whether it has a change token of them then.
+    /// - Parameter isFetched: Whether it also gets a change token that includes them.
     func save(_ names: String..., on device: String, isFetched: Bool = false) async throws {
         try await run(device) { cache in
             for name in names { try cache.save(name, "1") }
             try await cache.sync()
-            // Its token names what it sent itself only after the next fetch.
+            // A token includes the device's own saves only after the next fetch.
             guard isFetched else { return }
             await cache.fetchSoon(CKRecordZone.ID.list)
             try await cache.sync()
         }
     }
 
-    /// Devices that sync one after the other have these texts.
+    /// Expects that devices which sync one after the other have these texts.
     func expect(
         _ texts: [String: String], on devices: String...,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -88,7 +88,7 @@ final class RestoredFolder: Sendable {
 }
 
 extension CloudFaults {
-    /// The next save gets no answer, and none after it is taken.
+    /// The next save gets no answer, and later ones are refused.
     func leaveSaveUnanswered(arrives: Bool) {
         next(
             of: RecordsModify.self,
@@ -117,7 +117,7 @@ extension CloudCache {
         return texts
     }
 
-    /// What the app was told of lost changes.
+    /// The lost changes that were reported to the app.
     func lostChanges() async throws -> [String] {
         try await reports().flatMap { report -> [String] in
             guard case .changesLost(_, let sent, let deleted) = report.event else { return [] }

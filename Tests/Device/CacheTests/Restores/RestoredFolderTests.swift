@@ -3,7 +3,7 @@ import StratusClient
 import StratusWire
 import Testing
 
-/// The real service on a folder that a copy of it replaces, without a word of the operator.
+/// The real service on a folder that is replaced by a copy without any notice by the operator.
 @Suite(.timeLimit(.minutes(20))) struct RestoredFolderTests {
     private let folder: RestoredFolder
 
@@ -17,7 +17,7 @@ import Testing
             try phone.save("new", "1")
             try phone.delete("b")
             try await phone.sync()
-            // Its token names what it deleted itself only after the next fetch.
+            // The phone's token includes its own deletion only after the next fetch.
             await phone.fetchSoon(CKRecordZone.ID.list)
             try await phone.sync()
         }
@@ -36,13 +36,13 @@ import Testing
         try await folder.expect(["a": "2", "new": "1"], on: "tablet")
     }
 
-    /// Copies the folder when the phone has sent and fetched two records.
+    /// Copies the folder after the phone has sent and fetched two records.
     private func copyOfTwoRecords() async throws {
         try await folder.save("a", "b", on: "phone", isFetched: true)
         try folder.takeCopy()
     }
 
-    /// What a device sent is above its change token until it fetches.
+    /// The versions of sent changes are newer than the change token until the next fetch.
     @Test func acknowledgedSavesThatWereNotFetchedAreSentAgain() async throws {
         try await copyOfTwoRecords()
         try await folder.run("phone") { phone in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// The device has no token of the zone, but the tags of what it sent tell that nothing was lost.
+    /// The device has no token of the zone, but the change tags of its saves show that nothing was lost.
     @Test func intactSaveDeletedElsewhereBeforeFirstFetchStaysDeleted() async throws {
         try await folder.sync("phone")
         try await folder.save("a", "b", on: "phone")
@@ -121,12 +121,12 @@ import Testing
         try await folder.expect(["a": text, "b": "1"], on: "tablet")
     }
 
-    /// The tablet, which has not heard of the deletion, edits the record after it.
+    /// The tablet edits the record after the deletion, without having fetched it.
     ///
-    /// - Parameter isMadeAnew: whether it is the second of its name.
+    /// - Parameter isRecreated: Whether the record is the second one of its name.
     @Test(arguments: [["phone", "tablet"], ["tablet", "phone"]], [false, true])
     func recordEditedAfterItsLostDeletionStaysDeleted(
-        order: [String], isMadeAnew: Bool
+        order: [String], isRecreated: Bool
     ) async throws {
         try await folder.save("b", on: "phone")
         try await folder.sync("tablet")
@@ -134,7 +134,7 @@ import Testing
         try await folder.run("phone") { phone in
             try phone.save("a", "1")
             try await phone.sync()
-            guard isMadeAnew else { return }
+            guard isRecreated else { return }
             try phone.delete("a")
             try phone.save("a", "2")
             try await phone.sync()
@@ -155,7 +155,8 @@ import Testing
         try await folder.expect(["b": "1"], on: "phone", "tablet", "laptop")
     }
 
-    /// The phone hears of the loss, and deletes the record before it could send it again: the service knows nothing of that.
+    /// The phone learns of the loss, and deletes the record before it could send it again: the service does not know of
+    /// the deletion.
     @Test func recordDeletedAfterItsLossWasHeardOfStaysDeleted() async throws {
         try await folder.save("b", on: "phone")
         try await folder.sync("tablet")
@@ -173,8 +174,8 @@ import Testing
         try await folder.expect(["b": "1"], on: "phone", "tablet", "laptop")
     }
 
-    /// The tablet deletes a record and makes another of its name; the phone, which has not heard of that, deletes the
-    /// first one, and later hears that history was lost.
+    /// The tablet deletes a record and creates another one of its name. The phone deletes the first one without
+    /// knowing, and later learns that history was lost.
     @Test func deletionBeforeALossSparesRecordRecreatedElsewhere() async throws {
         try await folder.save("a", "b", on: "phone")
         try await folder.sync("phone", "tablet")
@@ -196,9 +197,9 @@ import Testing
         try await folder.expect(["a": "another", "b": "1"], on: "phone", "tablet", "laptop")
     }
 
-    /// What is saved after the restore, before anything is fetched, has the number of what was lost.
+    /// A save after the restore, before any fetch, gets the version number of the lost record.
     ///
-    /// - Parameter isFetched: whether the phone has a change token of the lost record.
+    /// - Parameter isFetched: Whether the phone has a change token that includes the lost record.
     @Test(arguments: [false, true])
     func recordSavedAfterRestoreHidesNoLostOne(isFetched: Bool) async throws {
         try await folder.save("a", on: "phone")
@@ -207,20 +208,20 @@ import Testing
         try await folder.save("lost", on: "phone", isFetched: isFetched)
         try folder.restore()
         try await folder.run("phone") { cloud in
-            // The save arrives before the zone is fetched, and so does nothing after it.
+            // The save arrives before the zone is fetched, and no request after it does.
             cloud.next(1, of: ChangesZone.self, .answer(.accessDenied))
         } _: { phone in
             try phone.save("new", "1")
-            // It is fetched in the end, or not: both are good.
+            // The sync may end with or without a fetch.
             try? await phone.sync()
         }
         try await folder.expect(
             ["a": "1", "lost": "1", "new": "1"], on: "phone", "tablet", "phone")
     }
 
-    /// The phone's next save is refused because of what was saved since the restore, of which the phone has not heard.
+    /// The phone's next save is refused because of saves since the restore, of which the phone does not know.
     ///
-    /// - Parameter saves: after the restore: the first one has the version that the lost one had.
+    /// - Parameter saves: The number of saves after the restore; the first one gets the version of the lost one.
     @Test(arguments: [1, 3])
     func fieldLostInRestoreSurvivesConflictWithLaterSave(saves: Int) async throws {
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
@@ -241,11 +242,11 @@ import Testing
             }
         }
         try await folder.run("phone") { cloud in
-            // The phone does not hear of the restore from the database's changes.
+            // The phone does not learn of the restore from the database's changes.
             cloud.next(4, of: ChangesDatabase.self, .answer(.accessDenied))
         } _: { phone in
             try phone.save("a", "phone's")
-            // It is sent in the end, or not: both are good.
+            // The sync may end with or without the save.
             try? await phone.sync()
         }
         try await folder.sync("phone", "tablet")

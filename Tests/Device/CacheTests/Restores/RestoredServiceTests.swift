@@ -5,10 +5,10 @@ import Testing
 
 @testable import StratusCache
 
-/// A copy of the service's data was put back: what devices know of the lost history is neither
-/// overwritten nor forgotten, and what is deleted stays so.
+/// An older copy of the service's data was restored: what devices know of the lost history is neither overwritten nor
+/// forgotten, and deleted records stay deleted.
 @Suite(.timeLimit(.minutes(20))) struct RestoredServiceTests {
-    /// Two devices that both have these records, all of "1".
+    /// Two devices that both have records of these names, with the text "1".
     private func devices(
         _ names: [String], resolver: (any ConflictResolver)? = nil
     ) async throws -> (cloud: RealService, phone: Device, tablet: Device) {
@@ -21,7 +21,7 @@ import Testing
         return (cloud, phone, tablet)
     }
 
-    /// Both have a save that the cloud has lost.
+    /// Both devices have a save that the cloud has lost.
     private func devicesThatLost(
         _ name: String, _ text: String
     ) async throws -> (cloud: RealService, phone: Device, tablet: Device) {
@@ -30,7 +30,7 @@ import Testing
         return (cloud, phone, tablet)
     }
 
-    /// What the app was told of lost changes.
+    /// The lost changes that were reported to the app.
     private func lost(_ device: Device) throws -> [String] {
         var lost: [String] = []
         for report in try device.cache.reports() {
@@ -49,7 +49,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "2", "b": "1"])
         #expect(try await cloud.record("a")?["text"] == .string("2"))
         #expect(try lost(tablet) == ["a sent"])
-        // Whoever made it finds it there.
+        // The device that made the edit finds it at the service.
         let saveCount = cloud.saveCount
         try await phone.sync()
         #expect(try phone.texts() == ["a": "2", "b": "1"])
@@ -57,8 +57,8 @@ import Testing
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    /// A conflict tells of a state that the service may lose before the next fetch, as a save's answer does; it may be this
-    /// device's own save, whose answer was lost.
+    /// A conflict returns a state that the service may lose before the next fetch, like the answer to a save. It may be
+    /// this device's own save, whose answer was lost.
     @Test func stateOfAConflictIsAskedForLikeAnAcknowledgedSave() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try tablet.save("a", "2")
@@ -74,7 +74,8 @@ import Testing
         #expect(try store.sentTags(of: .list) == [server.system?.changeTag])
     }
 
-    /// The process ends when the edit of a lost record is refused, before the zone's changes come: it is refused twice.
+    /// The process ends when an edit of a lost record is refused, before the zone's changes arrive, so it is refused
+    /// twice.
     @Test func editRefusedTwiceBeforeTheChangesComeIsSentAgain() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         try await cloud.lose(on: phone, tablet) { try phone.save("b", "1") }
@@ -119,8 +120,8 @@ import Testing
         #expect(try phone.texts() == ["a": "1"])
     }
 
-    /// The phone has sent a lost record again. The tablet deletes the lost one, and sends that before it hears of the loss:
-    /// what it meets seems to be another record of its name.
+    /// The phone has sent a lost record again. The tablet deletes the lost record and sends the deletion before it
+    /// learns of the loss: the record at the service looks like another one of its name.
     @Test func deletionThatMeetsItsRecordSentAgainStays() async throws {
         let (cloud, phone, tablet) = try await devices(["b"])
         try await cloud.lose(on: phone, tablet) { try phone.save("a", "1") }
@@ -130,7 +131,7 @@ import Testing
         try tablet.delete("a")
         let callCount = tablet.link.callNames.count
         try await tablet.sync()
-        // The send comes first.
+        // The first request is the send.
         #expect(tablet.link.callNames.dropFirst(callCount).first == "send")
         try await phone.sync()
         #expect(try await cloud.names() == ["b"])
@@ -139,8 +140,8 @@ import Testing
         #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    /// The record that is repeatedly deleted is the former one of the name: the one that was made since is lost, and nobody
-    /// deleted it.
+    /// The repeated deletion applies to the former record of the name. The later record was lost, but no device deleted
+    /// it.
     @Test func lostRecordRecreatedSurvivesRepeatedDeletionOfTheFormer() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
@@ -151,7 +152,7 @@ import Testing
         try tablet.save("a", "anew")
         try await tablet.sync()
         try cloud.restore(copy)
-        // It has not heard of the new one.
+        // The phone has not fetched the new record.
         try await phone.sync()
         #expect(try await cloud.names() == ["b"])
         try await tablet.sync()
@@ -162,8 +163,8 @@ import Testing
         #expect(try await cloud.names() == ["a", "b"])
     }
 
-    /// A record that was made anew before the copy, and of which an edit was lost, is deleted after the restore: who still has
-    /// that edit does not take it for a deletion of the former record.
+    /// A record was recreated before the copy, an edit of it is lost, and it is deleted after the restore: a device
+    /// that still has the edit does not take this for the deletion of the former record.
     @Test func recordRecreatedThatIsDeletedAfterRestoreStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let watch = try Device(cloud)
@@ -183,7 +184,7 @@ import Testing
         for device in [phone, tablet, watch] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// Without a loss what a deletion meets is another record, which stays.
+    /// Without a loss, the record that a deletion finds is another one and stays.
     @Test func deletionSparesRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try phone.delete("a")
@@ -198,8 +199,8 @@ import Testing
         #expect(try tablet.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    /// The phone deletes a record and makes it anew twice before it sends. The tablet, which was told of a loss once, deletes
-    /// the first one.
+    /// The phone deletes a record and recreates it twice before it sends. The tablet, which once learned of a loss,
+    /// deletes the first record.
     @Test func recordRecreatedTwiceSurvivesDeletionOfTheFirst() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("b", "2")
         for device in [tablet, phone] { try await device.sync() }
@@ -220,7 +221,8 @@ import Testing
         }
     }
 
-    /// The deletion of the first one is lost and repeated, and the phone's third record of the name comes in between.
+    /// The deletion of the first record is lost and repeated, and in between the phone sends its third record of the
+    /// name.
     @Test func recordRecreatedTwiceSurvivesRepeatedDeletionOfTheFirst() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
@@ -240,7 +242,7 @@ import Testing
         }
     }
 
-    /// The phone's deletion is lost, and the tablet's is sent; the phone's next record of the name was sent and did not arrive.
+    /// The phone's deletion is lost, and the tablet's is sent; the phone's next record was sent but did not arrive.
     @Test(arguments: [false, true])
     func recordRecreatedWithoutAnAnswerSurvivesDeletionOfTheFormer(isMet: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
@@ -264,7 +266,7 @@ import Testing
         }
     }
 
-    /// The phone would send a lost record again, deletes it, and makes another of its name; the tablet deletes the lost one.
+    /// The phone deletes a lost record before sending it again, and recreates it; the tablet deletes the lost one.
     @Test func recordRecreatedInsteadOfLostOneSurvivesItsDeletion() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
         try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
@@ -283,7 +285,7 @@ import Testing
         for device in [phone, tablet] { #expect(try device.text("new") == "anew") }
     }
 
-    /// Edited on both sides of the restore: the resolver decides, and who gives way is told.
+    /// Edited before and after the restore: the resolver decides, and the losing edit is reported.
     @Test func lostEditMeetsLaterOneAsConflict() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try await cloud.lose(on: phone, tablet) {
@@ -307,7 +309,7 @@ import Testing
         #expect(overruled == [["lost", "later"]])
     }
 
-    /// Fields that the pending edit does not touch are those of the lost edit, not of the copy.
+    /// Fields that the pending edit does not touch have the values of the lost edit, not of the copy.
     @Test func pendingEditOfLostRecordKeepsItsOtherFields() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         let copy = try cloud.copy()
@@ -333,7 +335,7 @@ import Testing
         #expect(try lost(tablet) == ["a sent", "new sent"])
     }
 
-    /// Whoever comes first, the owner's device brings back the record and the participant's the edit.
+    /// Whichever device is first, the owner's device restores the record and the participant's device the edit.
     @Test(arguments: [true, false])
     func participantsEditOfLostRecordStays(isFirst: Bool) async throws {
         let cloud = RealService()
@@ -357,7 +359,7 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("2"))
     }
 
-    /// The last intact version is known until the full fetch has ended, whatever ends the process.
+    /// The last intact version is kept until the full fetch has ended, even if the process ends.
     @Test func restartAtAnyRequestAfterRestoreLosesNothing() async throws {
         let callCount = try await restoredStory(cutAt: nil)
         #expect(callCount > 6)
@@ -368,7 +370,7 @@ import Testing
         }
     }
 
-    /// - Returns: how many requests it took.
+    /// - Returns: The number of requests.
     @discardableResult
     private func restoredStory(cutAt cut: (number: Int, fault: ServiceLink.Fault)?) async throws
         -> Int
@@ -382,7 +384,7 @@ import Testing
         let callCount = tablet.link.callNames.count
         if let cut { tablet.link.fail(call: cut.number, cut.fault) }
         do { try await tablet.cache.sync() } catch {
-            // The process dies here, and is started again.
+            // The process ends here and is restarted.
             try tablet.restart()
             try await tablet.sync()
         }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Deletions of zones after a restore: which of the zones of a name they are of.
+/// Deletions of zones after a restore: to which of the zones with a name they apply.
 @Suite(.timeLimit(.minutes(20))) struct ReturnedZoneTests {
-    /// The deletion of a zone that a restore brought back names that zone, also where its answer is lost.
+    /// The deletion of a zone that a restore brought back applies only to that zone, even if its answer is lost.
     @Test func repeatedDeletionOfAReturnedZoneSparesTheOneMadeSince() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try await phone.sync()
@@ -15,7 +15,7 @@ import Testing
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
         for _ in 0..<2 { try await phone.sync() }
         try cloud.restore(copy)
-        // It is deleted again at the service, and the phone hears no answer.
+        // The zone is deleted again at the service, and the phone gets no answer.
         phone.link.fail("zones", 0, .answerLost)
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(try await cloud.zones().isEmpty)
@@ -30,22 +30,23 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// After a restore the numbers of zones come again, and the zone that this device made has none here yet.
+    /// After a restore zones get the same numbers again, and the phone does not know the number of the zone that it has
+    /// created.
     @Test func zoneMadeAfterARestoreAndDeletedElsewhereStaysDeleted() async throws {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud), try Device(cloud))
         for device in [phone, tablet] { try await device.sync() }
         let copy = try cloud.copy()
-        // The phone knows a zone of number 1, and that it was deleted; both are lost.
+        // The phone knows a zone with the number 1 and its deletion; both are lost.
         try phone.save("a", "1")
         for _ in 0..<2 { try await phone.sync() }
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
         for _ in 0..<2 { try await phone.sync() }
         try cloud.restore(copy)
-        // The phone has heard of the loss, and knows all of the database again.
+        // The phone has learned of the loss and has fetched the whole database again.
         for device in [phone, tablet] { try await device.sync() }
         #expect(try phone.cache.store.lastIntactDatabaseVersion() == nil)
-        // It makes the next zone of the name, which has the number 1 too, and does not fetch the database's changes after that.
+        // It creates the next zone of the name, again with number 1, without fetching the database's changes after it.
         phone.link.duringNextDatabasePage { try phone.save("n", "1") }
         try await phone.sync()
         #expect(try await cloud.names() == ["n"])

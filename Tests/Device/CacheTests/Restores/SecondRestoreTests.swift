@@ -6,15 +6,15 @@ import Testing
 
 @testable import StratusCache
 
-/// What the simulation found of restores that follow each other, and of deletions after them.
+/// Cases from the simulation: restores that follow each other, and deletions after them.
 @Suite(.timeLimit(.minutes(20))) struct SecondRestoreTests {
     private func version(of name: String, _ cloud: RealService) async throws -> Int64 {
         let tag = try #require(try await cloud.record(name)?.system?.changeTag)
         return try #require(RecordSnapshot.SystemFields.version(ofTag: tag))
     }
 
-    /// An expiry that lost nothing names the newest version. What a restore loses before the full fetch is above the copy's
-    /// version, not above that one.
+    /// An expiry without a loss names the newest version. Changes that a restore loses before the full fetch are above
+    /// the copy's version, but not above that one.
     @Test(arguments: [false, true])
     func restoreBetweenAnExpiryAndItsFetchIsNoticed(isFetched: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
@@ -31,7 +31,8 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("2"))
     }
 
-    /// Where the zone's changes never come, as in a zone that is not synced any more, an edit that is refused is not sent for ever.
+    /// If the zone's changes never arrive, as in a zone that is no longer synced, a refused edit is sent only a few
+    /// times.
     @Test func editOfMissingRecordIsRefusedAFewTimesOnly() async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("a", "2")
@@ -56,13 +57,13 @@ import Testing
         let token = try #require(try store.databaseToken())
         try store.dropDatabaseToken(lastIntactVersion: 1)
         #expect(try store.zonesTokens() == [token])
-        // Without a token it was these that the service did not know.
+        // This expiry happened without a token, so the service did not know these tokens.
         try store.dropDatabaseToken(lastIntactVersion: 1)
         #expect(try store.zonesTokens().isEmpty)
     }
 
-    /// The service has the deletion, and everybody hears of it: a record of that name is another one, even if it was made
-    /// earlier, by a device that was off.
+    /// The service has the deletion, and every device fetches it: a record of that name is another one, even if a
+    /// device that was off created it earlier.
     @Test(arguments: [false, true])
     func deletionThatTheServiceHasIsNotRepeatedAfterALoss(isAnswerLost: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
@@ -98,15 +99,15 @@ import Testing
             #expect(try device.texts() == ["a": "1"])
         }
         #expect(try await cloud.names() == ["a"])
-        // Nobody edited it.
+        // No device edited the record.
         let edits = try await phone.cache.reports().count {
             if case .editOfDeletedRecord = $0.event { true } else { false }
         }
         #expect(edits == 0)
     }
 
-    /// The zone too was lost; the tablet makes it anew, sends its record again, and somebody deletes it there, before
-    /// the phone comes.
+    /// The zone was lost too. The tablet recreates it and sends its record again, and the record is deleted there
+    /// before the phone syncs.
     @Test func recordDeletedInAZoneRecreatedAfterALossStaysDeleted() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -130,8 +131,8 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// The copy is older than the zone: the phone's deletion finds none, and the tablet makes the zone anew with what it
-    /// has. The phone deletes all of that again, and then the zone, unless somebody saves in it before.
+    /// The copy is older than the zone: the phone's deletion finds no zone, and the tablet recreates the zone with its
+    /// records. The phone deletes all of them again, and then the zone, unless another device saves into it before.
     private func devicesOfZoneThatCameBack() async throws -> (RealService, Device, Device) {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud), try Device(cloud))
@@ -161,7 +162,7 @@ import Testing
             #expect(try device.texts() == (isUsedAgain ? ["b": "1"] : [:]))
         }
         #expect(try await cloud.zones().contains(.list) == isUsedAgain)
-        // Another zone may get the key of one that is gone, and must not inherit what is noted of it.
+        // Another zone may get the key of a deleted one, and must not inherit its flags.
         let notes = try phone.cache.store.read { database in
             try String.fetchAll(
                 database,
@@ -175,14 +176,14 @@ import Testing
 
     /// When the phone saves into the zone that it has emptied.
     enum SaveIntoEmptied: CaseIterable {
-        /// The deletion did not reach the service.
+        /// After the request for the deletion was lost.
         case afterLostRequest
-        /// The phone looks whether somebody has saved in it.
+        /// While the phone checks whether another device has saved into the zone.
         case beforeDeletion
         case duringDeletion
     }
 
-    /// The zone is wanted then: it stays, or is made anew. What was deleted with it stays deleted.
+    /// The zone is wanted again: it stays, or is recreated. Records that were deleted with it stay deleted.
     @Test(arguments: SaveIntoEmptied.allCases)
     func saveIntoZoneThatWasEmptiedKeepsIt(_ moment: SaveIntoEmptied) async throws {
         let (cloud, phone, tablet) = try await devicesOfZoneThatCameBack()
@@ -206,7 +207,7 @@ import Testing
         #expect(phone.link.callNames.count { $0 == "zones" } == zoneCallCount)
     }
 
-    /// The service does not know an upload any more; its record was edited or deleted since.
+    /// The service no longer knows an upload, and its record was edited or deleted since.
     @Test func failedUploadOfAFormerEditChangesNothing() async throws {
         let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("a", "2")
@@ -220,8 +221,8 @@ import Testing
         #expect(try await cloud.names().isEmpty)
     }
 
-    /// A record of a name that was deleted is made again and deleted before it was sent: the former one's deletion is still
-    /// one that a restore can lose.
+    /// A deleted record is recreated and deleted again before it was sent: a restore can still lose the former record's
+    /// deletion.
     @Test func deletionOfTheFormerRecordOutlivesOneThatWasNeverSent() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
@@ -237,8 +238,8 @@ import Testing
         #expect(try await cloud.names().isEmpty)
     }
 
-    /// A record was deleted, made anew and deleted once more, and the copy has the former one: the service has the former's
-    /// deletion then, and who has the later record sends it again.
+    /// A record was deleted, recreated and deleted once more, and the copy has the former one. The service then has the
+    /// former one's deletion, and a device with the later record sends that again.
     @Test func deletionOfTheLaterRecordOutlivesTheFormersReturn() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
         let copy = try cloud.copy()
@@ -257,8 +258,8 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// As above, and a third device too has the later record: the service's deletion, which is of that record as the phone sent
-    /// it again, is for the laptop that of the former one.
+    /// As above, with a third device that has the later record. The phone sends this record again and the service gets
+    /// its deletion, which the laptop takes for that of the former record.
     @Test func deletionOfTheLaterRecordIsRepeatedAsOftenAsItComes() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
         let laptop = try Device(cloud)
@@ -281,7 +282,8 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// A newer app writes a record again of which the phone has a lost edit, and it is deleted before the phone's app is updated.
+    /// A newer app writes a record of which the phone has a lost edit, and the record is deleted before the phone's app
+    /// is updated.
     @Test func recordThatANewerAppSentAgainAndDeletedStaysDeleted() async throws {
         func versions(_ current: Int64) -> RecordVersions {
             var versions = RecordVersions()
@@ -306,7 +308,7 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// Without times of fields only the pending deletion tells that the record is to go.
+    /// Without edit times only the pending deletion tells that the record is to be deleted.
     @Test func deletionOfARecordThatIsSentAgainMeetsAnothersCopy() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["b": "1"], resolver: KeepsServer())

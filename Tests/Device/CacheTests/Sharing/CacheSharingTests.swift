@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Sharing through the cache, by the owner and by who joins.
+/// Sharing through the cache, by the owner and by a participant.
 @Suite struct CacheSharingTests {
     private let root = CKRecord.ID(recordName: "root", zoneID: .list)
 
@@ -55,7 +55,8 @@ import Testing
         #expect(try alice.texts() == ["root": "2"])
     }
 
-    /// Who leaves a zone deletes nothing in it: also where the service lost history after that, and they join again.
+    /// A participant who leaves a zone deletes nothing in it, also if the service then loses history and the person
+    /// joins again.
     @Test func recordsOfZoneThatWasLeftStayWhenItIsJoinedAfterALoss() async throws {
         let cloud = TestCloud()
         let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
@@ -67,13 +68,36 @@ import Testing
         try await bo.cache.sync()
         try await bo.cache.leaveShare(inZoneWith: zone)
         try await bo.cache.sync()
-        // One for each database.
+        // One fault for each database.
         cloud.faults.next(2, of: ChangesDatabase.self, .expireChangeTokens)
         try await bo.cache.sync()
         _ = try await bo.cache.acceptShare(at: try #require(share.url))
         try await bo.cache.sync()
         try await alice.cache.sync()
         #expect(try alice.texts() == ["root": "1"])
+    }
+
+    /// The later of two actions counts: the service does not know yet that the user left.
+    @Test func shareThatIsAcceptedAfterItWasLeftOfflineIsJoined() async throws {
+        let cloud = TestCloud()
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try alice.save("root", "1")
+        let share = try await alice.cache.shareZone(.list)
+        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let url = try #require(share.url)
+        let zone = try await bo.cache.acceptShare(at: url)
+        goOffline(bo)
+        try await bo.cache.leaveShare(inZoneWith: zone)
+        bo.transport.endFaults()
+        #expect(try await bo.cache.acceptShare(at: url) == zone)
+        #expect(try await bo.cache.zoneIDs(in: .shared) == [zone])
+        let id = CKRecord.ID(recordName: "root", zoneID: zone)
+        #expect(try await bo.cache.record(for: id, in: .shared)?["text"] == "1")
+        try await alice.cache.sync()
+        let kept = try await #require(try alice.cache.record(for: share.recordID) as? CKShare)
+        #expect(
+            kept.participants.contains { $0.role != .owner && $0.acceptanceStatus == .accepted })
     }
 
     @Test func ownerStopsSharingOffline() async throws {

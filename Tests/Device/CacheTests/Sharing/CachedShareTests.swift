@@ -8,11 +8,11 @@ import Testing
 
 @testable import StratusCache
 
-/// Shares that a cache keeps: with their people, also without the service.
+/// Shares in a cache, with their participants, also without the service.
 @Suite struct CachedShareTests {
     private let root = CKRecord.ID(recordName: "root", zoneID: .list)
 
-    /// Shares a record with Bo, past the cache.
+    /// Shares a record with Bo, directly at the service.
     private func share(_ device: CloudDevice) async throws -> CKShare {
         let container = CKContainer(
             identifier: CloudDevice.container, connection: device.connection)
@@ -39,7 +39,7 @@ import Testing
 
     @Test func cachedShareKeepsParticipantsAndURL() async throws {
         let (phone, share) = try await shared()
-        // Nothing in memory is left.
+        // Nothing is left in memory.
         try phone.restart()
         let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         #expect(kept.participants == share.participants && kept.owner.role == .owner)
@@ -60,7 +60,7 @@ import Testing
         let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
         let bo = try #require(kept.participants.last)
         kept.removeParticipant(bo)
-        // The cache saves fields only, and says so.
+        // The cache saves only the fields of a share, and throws an error.
         let error = #expect(throws: CacheError.self) { try phone.cache.save(kept) }
         #expect(error?.code == .unsavedShare)
         let container = CKContainer(
@@ -83,7 +83,7 @@ import Testing
 
     @Test func shareOfOlderFormatHasNoParticipants() async throws {
         let (phone, share) = try await shared()
-        // As it was written before shares had their people.
+        // The row as it was stored before shares had participants.
         try await phone.cache.store.pool.write { database in
             let system = try #require(
                 try Data.fetchOne(

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusCache
 
-/// What a support desk gets: the queue, the history, no values; and a look into a file from outside.
+/// The report for support: the queue and the history, without values; and the inspection of a file from outside.
 @Suite(.timeLimit(.minutes(20))) struct DiagnosticsTests {
     private func troubled() async throws -> (cloud: RealService, phone: Device) {
         let cloud = RealService()
@@ -71,7 +71,7 @@ import Testing
             log.note(.info, "test", ["number": "\(number)"])
             try phone.save("a", "\(number)")
         }
-        // What is not committed waits.
+        // Events of a transaction that fails are kept for the next one.
         log.note(.info, "test", ["number": "3"])
         #expect(throws: CancellationError.self) {
             try phone.cache.file.write { _ in throw CancellationError() }
@@ -81,10 +81,10 @@ import Testing
         #expect(numbers == ["0", "1", "2", "3"])
     }
 
-    /// The app runs, and a transaction is open.
+    /// The app runs while another process has an open transaction.
     @Test func fileIsInspectedWhileAnAppRuns() async throws {
         let (_, phone) = try await troubled()
-        // As another process that is about to commit.
+        // Stands for another process that is about to commit.
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: phone.path, configuration: configuration)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Is it done, what is pending, why not: every answer of the founding document.
+/// The status: whether the sync is done, what is pending, and why.
 @Suite(.timeLimit(.minutes(20))) struct StatusTests {
     @Test func timesAndAccountAreKnownAfterARestart() async throws {
         let cloud = RealService()
@@ -29,7 +29,7 @@ import Testing
         #expect(status.lastFetchMilliseconds == fetched && status.lastSendMilliseconds == sent)
         #expect(status.account == .available)
         #expect(status.line == "All changes are synced.")
-        // What only fails is no fetch and no send.
+        // A failed attempt is neither a fetch nor a send.
         cloud.pass(milliseconds: 60_000)
         try phone.save("a", "2")
         phone.link.fail(call: 0, .requestLost(SyncFailure(.notAuthenticated)))
@@ -57,7 +57,7 @@ import Testing
         #expect(status.account == .otherUser && status.userRecordName == alice)
     }
 
-    /// All ten answers stand in the detailed text.
+    /// The detailed text contains all ten answers.
     @Test func detailsHaveEveryAnswer() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// A status that reads each of a million records is asked for at every page of a first fetch.
+    /// The status is read at every page of a first fetch, so it must not read each of a million records.
     @Test func countsReadNoRecordOfTheService() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1", "b": "1"])
@@ -148,7 +148,7 @@ import Testing
         #expect(live.error == nil)
     }
 
-    /// Waits until the observed status is set again.
+    /// Waits until the observed status changes.
     @MainActor private func change(of live: LiveStatus) async {
         await withCheckedContinuation { continuation in
             withObservationTracking {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Files of earlier formats are opened and brought up to date, whole or not at all.
+/// Files of earlier formats are migrated when they are opened, completely or not at all.
 @Suite struct CacheFormatTests {
-    /// Made by the release of November 2026, which wrote format 2.
+    /// Created by the release of November 2026, which wrote format 2.
     private static let fixture = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fixtures/Formats/2026-11/cache.sqlite")
@@ -22,7 +22,7 @@ import Testing
         try FileManager.default.copyItem(at: Self.fixture, to: URL(fileURLWithPath: path))
         defer {
             for suffix in ["", "-wal", "-shm", "-lock"] {
-                // A file that was never made need not go.
+                // A file that was never created need not be removed.
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }
         }
@@ -111,7 +111,7 @@ import Testing
     @Test func foreignDatabaseIsRefused() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer {
-            // Nobody minds a file in the temporary folder.
+            // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: path)
         }
         let other = try DatabaseQueue(path: path)

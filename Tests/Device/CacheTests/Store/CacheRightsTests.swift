@@ -3,7 +3,7 @@ import Testing
 
 @testable import StratusCache
 
-/// The cache's files are their user's alone.
+/// The cache's files can be read only by their user.
 @Suite struct CacheRightsTests {
     private func modes(_ path: String) throws -> [String: Int?] {
         var modes: [String: Int?] = [:]
@@ -19,7 +19,7 @@ import Testing
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let made = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])
-        // As an earlier release left them, while a process has them open.
+        // The rights that an earlier release left, while a process has the files open.
         for suffix in ["", "-wal", "-shm"] { chmod(path + suffix, 0o644) }
         let again = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(try modes(path) == ["": 0o600, "-wal": 0o600, "-shm": 0o600])

@@ -50,7 +50,8 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// What was fetched of a zone is newer than the database's token: an answer that does not name the zone has lost it.
+    /// A fetched page of a zone may be newer than the database's token. If the next answer of the database does not
+    /// name the zone, the zone's changes were lost.
     @Test func zoneThatTheDatabaseDoesNotNameIsFetchedOnceMore() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
@@ -65,7 +66,7 @@ import Testing
             let page = ZonePage(deletedNames: deletedNames, token: "token", moreComing: false)
             _ = try store.apply(page, of: .list)
         }
-        // What was sent so far is asked about, and an empty page asks for nothing.
+        // The saves so far are checked first, and an empty page causes no fetch.
         _ = try zonesToFetch(after: [])
         try fetch([])
         #expect(try zonesToFetch(after: []) == [])
@@ -73,7 +74,7 @@ import Testing
         #expect(try zonesToFetch(after: []) == [.list])
         try fetch([])
         #expect(try zonesToFetch(after: []) == [])
-        // A zone that was named too: its page may hold what came after the database's answer.
+        // Also if the zone was named: its page may contain changes from after the database's answer.
         #expect(try zonesToFetch(after: [.list]) == [.list])
         try fetch(["gone"])
         #expect(try zonesToFetch(after: []) == [.list])
@@ -81,7 +82,7 @@ import Testing
         #expect(try zonesToFetch(after: []) == [])
     }
 
-    /// The zone was deleted and made again since it was fetched, and the zone's own expiry was heard first.
+    /// The zone was deleted and recreated since its fetch, and the device got the expiry of the zone's token first.
     @Test func zoneMadeAgainIsNotedAfterItsExpiry() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
@@ -96,7 +97,7 @@ import Testing
             })
     }
 
-    /// An edit that is made while a zone is fetched as a whole does not make its record one that the fetch has received.
+    /// A record that is edited during a full fetch does not count as received by it.
     @Test func recordThatIsEditedDuringAFullFetchIsMissedAtItsEnd() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
@@ -112,7 +113,7 @@ import Testing
             return
         }
         #expect(sentAgain.map(\.recordName) == ["a"])
-        // As a new record: the service has none.
+        // It is sent as a new record, as the service has none.
         try await device.cache.sync()
         #expect(try device.texts() == ["a": "2"])
     }
@@ -121,7 +122,7 @@ import Testing
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         try Data(repeating: 0x55, count: 8_192).write(to: URL(fileURLWithPath: path))
         defer {
-            // Nobody minds a file in the temporary folder.
+            // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: path)
         }
         let error = #expect(throws: CacheError.self) {
@@ -140,7 +141,7 @@ import Testing
 
     @Test func rowAndPendingChangeAreOneTransaction() throws {
         let device = try Device(RealService())
-        // The second edit cannot be written: the first must not be there either.
+        // The second edit cannot be written, so the first one must not be written either.
         try device.cache.store.pool.write { database in
             try database.execute(
                 sql: """
@@ -160,7 +161,7 @@ import Testing
         #expect(try device.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
-    /// The zone is there, and was fetched.
+    /// Marks the zone as created and fetched.
     private func makeZone(_ device: Device) throws {
         let store = device.cache.store
         try store.zonesModified(created: [.list], deleted: [])
@@ -182,7 +183,7 @@ import Testing
         #expect(changes.map(\.change.generation) == [2])
     }
 
-    /// A deletion without a change tag would delete what others made under the name meanwhile.
+    /// A deletion without a change tag would remove a record that another device created under the name meanwhile.
     @Test func deletionOfARecordThatWasNeverSentSendsNothing() async throws {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud), try Device(cloud))

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusCache
 
-/// A device without room: nothing is lost, the app is told, and syncing goes on when there is room.
+/// A device without free space: nothing is lost, the app gets an error, and syncing continues once there is space.
 @Suite struct StorageFullTests {
-    /// No page more than the file has now; 0 is as many as SQLite takes.
+    /// Limits the file to its current number of pages, or removes the limit.
     private func limitPages(of device: Device, toPresent isLimited: Bool) throws {
         try device.cache.store.pool.writeWithoutTransaction { database in
             let count = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
@@ -67,7 +67,7 @@ import Testing
         await phone.cache.stop()
     }
 
-    /// The service has taken the save, and there is no room to write that down.
+    /// The service has committed the save, and there is no space to store its answer.
     @Test func answerWithoutRoomIsAskedForAgain() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])

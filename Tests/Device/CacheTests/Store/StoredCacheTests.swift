@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusCache
 
-/// Cache files that earlier builds left, with every kind of row: they open and read back.
+/// Cache files from earlier builds, with rows of every kind: they open, and their rows can be read.
 @Suite struct StoredCacheTests {
-    /// Opens a copy, and closes it when the test is done.
+    /// Opens a copy, and closes it after the test.
     private func withCache(_ name: String, _ body: (CloudCache) throws -> Void) throws {
         let fixture = try StoredFormatFixture(name)
         let clouds = [CKDatabase.Scope.private, .shared].map {
@@ -25,7 +25,7 @@ import Testing
         RecordID(name: name, zoneID: ZoneID(name: zone))
     }
 
-    /// A new table comes with a fixture that has a row of it.
+    /// A new table needs a fixture that has a row of it.
     @Test func everyTableHasARow() throws {
         try withCache(try #require(StoredFormatFixture.caches.last)) { cache in
             let empty = try cache.store.pool.read { database in
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// A new format comes with a fixture of it.
+    /// A new format needs a fixture.
     @Test func newestFixtureHasTodaysFormat() throws {
         func number(_ queue: DatabaseQueue) throws -> Int? {
             try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
@@ -52,7 +52,7 @@ import Testing
         try newest.close()
     }
 
-    /// The damage of a table's text is found by comparing it.
+    /// The comparison also finds damage in the SQL text of a table.
     @Test(arguments: StoredFormatFixture.caches)
     func migratedFileHasTheTablesOfANewOne(_ name: String) throws {
         try withCache(name) { cache in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// A table of the app's own stands where a migration makes one: nothing is damaged.
+    /// The app has its own table with the name of one that a migration creates: this is not damage.
     @Test func fileWhoseMigrationIsRefusedStaysWhereItIs() throws {
         let fixture = try StoredFormatFixture("2026-11-databases")
         let clouds = [CKDatabase.Scope.private, .shared].map { RealService().remote($0) }
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    /// What a column says of each tombstone that has a value there, by name.
+    /// The values of a column of the tombstones that have one, by name.
     private func tombstones(of cache: CloudCache, _ column: String) throws -> [[String: Int64]] {
         try cache.store.pool.read { database in
             try Row.fetchAll(
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// Also by the migration: views of declared types, triggers and references hold on to the table that was made anew.
+    /// Also after the migration: views of declared types, triggers and references still refer to the recreated table.
     @Test(arguments: ["2026-11-records", "2026-11-names"])
     func recordsAreFoundByTheHashesOfTheirNames(_ name: String) throws {
         try withCache(name) { cache in
@@ -156,7 +156,7 @@ import Testing
             #expect(problems == 0)
             #expect(!hashes.isEmpty)
             for row in hashes { #expect(row[1] as Int64 == NameHash.of(row[0])) }
-            // Of "abc", as FIPS 180 has it.
+            // The hash of "abc", from FIPS 180.
             #expect(NameHash.of("abc") == -0x4587_e940_70fe_3016)
             let triggers = try cache.store.read { database in
                 try String.fetchAll(
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// What the app was not told, and what other processes did not hear of.
+    /// Reports that the app has not read, and changes that other processes have not read.
     @Test func reportsAndChangesReadBack() throws {
         try withCache("2026-11-databases") { cache in
             let reports = try cache.reports()
@@ -209,7 +209,7 @@ import Testing
             #expect(new.parentRecordName == "every type" && new.system == nil)
             let values = new.fields.filter { names.contains($0.name) }
             #expect(values.sorted { $0.name < $1.name } == EveryFieldType.fields)
-            // The same from the service, but for what was edited here.
+            // The service's record has the same values, except the field that was edited here.
             let fetched = try #require(try cache.snapshot(id("every type")))
             #expect(fetched["text"] == .string("edited twice offline"))
             let others = fetched.fields.filter { names.contains($0.name) && $0.name != "text" }
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// The queue: what waits, what was set aside, and the base of an edit.
+    /// The queue: pending changes, refused ones, and the base of an edit.
     @Test(arguments: StoredFormatFixture.caches)
     func pendingChangesReadBack(_ name: String) throws {
         try withCache(name) { cache in
@@ -263,7 +263,7 @@ import Testing
         let fixture = try StoredFormatFixture()
         let queue = try DatabaseQueue(path: fixture.cachePath)
         try queue.inDatabase { database in
-            // "StrC": since format 3 a cache is marked.
+            // "StrC" marks a cache's file since format 3.
             try database.execute(sql: "PRAGMA application_id = 0x53747243")
             try database.execute(sql: "PRAGMA user_version = 99")
         }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import StratusCache
 
-/// What lies in the cache's file is read as it was written.
+/// Fields are read from the cache's file as they were written.
 @Suite struct StoredFieldsTests {
     private func stored(_ fields: [Field]) throws -> [Field] {
         try StoredFields.encode(fields).withUnsafeBytes { try StoredFields.decode($0) }
     }
 
-    /// As a snapshot has them: an empty list of no type counts as told. Numbers that are not equal to
-    /// themselves are compared too.
+    /// The fields as a snapshot has them, where an empty list has no type and counts as declared. They are compared as
+    /// texts, as NaN does not equal itself.
     private func text(_ fields: [Field]) -> [String] {
         RecordSnapshot(id: RecordID(name: "r"), type: "T", fields: fields).fields.map { "\($0)" }
     }
@@ -100,7 +100,7 @@ import Testing
     }
 }
 
-/// Fields of all types with the values that encodings get wrong, repeatably.
+/// Fields of all types with values that encodings often get wrong, repeatable by seed.
 private struct FieldGenerator {
     private var state: UInt64
 

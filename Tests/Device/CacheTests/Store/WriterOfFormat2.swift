@@ -5,9 +5,9 @@ import StratusRecords
 
 @testable import StratusCache
 
-// What wrote the cache's files up to format 2; kept for the tests of the migration.
+// The code that wrote the cache's files up to format 2, kept for the tests of the migration.
 
-/// Writes fields and snapshots as formats 1 and 2 had them.
+/// Writes fields and snapshots in the formats 1 and 2.
 struct WriterOfFormat2 {
     private(set) var bytes: [UInt8] = []
 
@@ -135,7 +135,7 @@ struct WriterOfFormat2 {
 }
 
 extension FieldValue {
-    /// The type's number on disk; never changed, never used again for another.
+    /// The type's number on disk, which never changes and is never reused.
     fileprivate var storedType: UInt8 {
         switch self {
         case .string: 1
@@ -160,7 +160,7 @@ extension FieldValue {
 }
 
 extension CacheStore {
-    /// What a file with one database had in the place of today's tables.
+    /// The tables of a file with one database, instead of today's.
     static let tablesOfFormat4 = """
         DROP TRIGGER recordAssetsMade;
         DROP TRIGGER recordAssetsChanged;
@@ -198,7 +198,7 @@ extension CacheStore {
         ALTER TABLE oldFlag RENAME TO flag;
         """
 
-    /// Makes the file one of format 4, with the same content.
+    /// Changes the file to format 4, with the same content.
     func becomeFormatFour() throws {
         try pool.writeWithoutTransaction { database in
             try database.execute(
@@ -212,7 +212,7 @@ extension CacheStore {
         }
     }
 
-    /// Makes the file one of an format 1 or 2, with the same content.
+    /// Changes the file to format 1 or 2, with the same content.
     func becomeFormat(_ format: Int) throws {
         try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
         try pool.write { database in

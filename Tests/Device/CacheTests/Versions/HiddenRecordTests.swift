@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// What the app shall not see of newer apps, no query, count, observer or transaction shows.
+/// A hidden record of a newer app appears in no query, count, observation or transaction.
 @Suite(.timeLimit(.minutes(20))) struct HiddenRecordTests {
     private let query = CacheQuery("Item").sorted(by: "text")
 
@@ -26,7 +26,7 @@ import Testing
         records.map(\.recordID.recordName)
     }
 
-    /// - Parameter types: with an index the query takes another way.
+    /// - Parameter types: With an index the query uses another access path.
     @Test(arguments: [[], [CachedType("Item", indexed: ["text"], searchable: ["text"])]])
     func hiddenRecordIsInNoAnswer(_ types: [CachedType]) async throws {
         let cloud = RealService()
@@ -41,7 +41,7 @@ import Testing
         #expect(names(first.records) == ["a", "b", "c"])
         var record = try old.cache.observe(id("b")).makeAsyncIterator()
         #expect(try await record.next()?.record != nil)
-        // A newer app edits one of them, and makes one.
+        // A newer app edits one of the records, and creates one.
         try new.save("b", "b of the new app")
         try new.save("d", "d")
         try await new.sync()
@@ -69,7 +69,7 @@ import Testing
             )
         }
         #expect(inside.0 == nil && inside.1 == 2)
-        // The updated app has all.
+        // The updated app shows all records.
         old.versions = versions(2)
         try old.restart()
         #expect(try await names(old.cache.records(matching: query)) == ["a", "b", "c", "d"])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Older records become today's, once, whatever older apps write meanwhile.
+/// Older records are migrated to the current version, once, whatever older apps write meanwhile.
 @Suite(.timeLimit(.minutes(20))) struct MigrationTests {
     private func versions(_ current: Int64) -> RecordVersions {
         var versions = RecordVersions()
@@ -14,7 +14,7 @@ import Testing
         return versions
     }
 
-    /// The second version, whose title was the first one's text.
+    /// The second version, whose title is the first version's text.
     private func renaming(_ reach: RecordVersions.Reach = .edit) -> RecordVersions {
         var versions = versions(2)
         versions.migrate("Item", to: 2, as: reach) { record in
@@ -66,12 +66,12 @@ import Testing
             try await new.sync()
         }
         #expect(cloud.saveCount == saves, "Once.")
-        // One that comes later, from an app of before.
+        // A record that an older app saves later.
         try old.save("late", "late")
         try await old.sync()
         try await new.sync()
         #expect(try await cloud.record("late")?["title"] == .string("late!"))
-        // Two devices come to the same, and nothing is lost.
+        // Two devices get the same result, and nothing is lost.
         let third = try Device(cloud, versions: migrating(.edit))
         try await third.sync()
         #expect(try await third.cache.reports().isEmpty)
@@ -79,7 +79,7 @@ import Testing
         #expect(try third.texts() == new.texts())
     }
 
-    /// The process dies in the middle.
+    /// The process ends in the middle of the migration.
     @Test func migrationGoesOnWhereItWas() async throws {
         let cloud = RealService()
         let new = try Device(cloud)
@@ -105,7 +105,7 @@ import Testing
         #expect(try title(new, "a") == "1!")
         #expect(try await cloud.record("a")?["title"] == nil)
         #expect(try await new.cache.pendingRecordIDs().isEmpty)
-        // What comes later from an app of before is migrated as it comes.
+        // An older app's later edit is migrated when it is fetched.
         try old.save("a", "2")
         try await old.sync()
         try await new.sync()
@@ -120,7 +120,7 @@ import Testing
         try old.save("a", "1")
         old.versions = migrating(.edit)
         try old.restart()
-        // Before anything was migrated.
+        // The edit comes before any migration.
         let record = try #require(try await old.cache.record(for: id("a")))
         record["colour"] = "red"
         try await old.cache.save(record)
@@ -144,7 +144,7 @@ import Testing
         #expect(try phone.cache.loggedEvents().contains { $0.kind == "migrationFailed" })
     }
 
-    /// Where an older app's record wins a conflict it is migrated as one that comes without any.
+    /// An older app's record that wins a conflict is migrated like one that was fetched.
     @Test func olderRecordThatWinsIsMigrated() async throws {
         var second = versions(2)
         second.migrate("Item", to: 2) { record in
@@ -166,7 +166,7 @@ import Testing
         #expect(stored["title"] == .string("2"))
     }
 
-    /// The service has the older record, so that what is sent must bring its migration along: it has the newer version.
+    /// The service has the older record, so an edit must send the whole migrated record with the newer version.
     @Test func editOfALocallyMigratedRecordSendsTheWholeRecord() async throws {
         var local = versions(2)
         local.migrate("Item", to: 2, as: .locally) { record in
@@ -199,7 +199,7 @@ import Testing
 
     // MARK: Older apps meanwhile
 
-    /// It edits what the migration reads, and comes first.
+    /// The older app edits a field that the migration reads, and is sent first.
     @Test(arguments: [false, true])
     func editOfAnOlderAppIsMigratedWithItsRecord(isTitleEdited: Bool) async throws {
         let cloud = RealService()
@@ -224,7 +224,7 @@ import Testing
         #expect(try title(new, "a") == (isTitleEdited ? "mine" : "2"))
     }
 
-    /// It is nobody's edit, however late a device migrates, and whatever else was edited.
+    /// A migration does not count as an edit, however late a device migrates, and whatever else was edited.
     @Test func editWinsOverALaterMigration() async throws {
         let cloud = RealService()
         let phone = try Device(cloud, versions: renaming())
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    /// What an older app without times wrote counts by its date, and only as far as it changed anything.
+    /// Values that an older app wrote without times count with the record's date, and only where the app changed them.
     @Test(arguments: [RecordVersions.Reach.edit, .locally])
     func editWinsOverFieldsThatAnOlderAppLeftAsTheyWere(_ reach: RecordVersions.Reach) async throws
     {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Records of newer apps are kept and not touched; older ones become today's, once.
+/// Records of newer apps are kept unchanged; older records are migrated to the current version, once.
 @Suite(.timeLimit(.minutes(20))) struct VersionTests {
     private func versions(
         _ current: Int64, _ policy: RecordVersions.NewerRecords = .haltZone,
@@ -28,7 +28,7 @@ import Testing
             .map(\.recordID.recordName)
     }
 
-    /// The new app and the old one, which have a record "a" that one of them made.
+    /// The new app and the old one, with a record "a" that one of them created.
     private func devices(
         _ old: RecordVersions, savedBy author: String
     ) async throws -> (cloud: RealService, new: Device, old: Device) {
@@ -54,12 +54,12 @@ import Testing
         try await new.sync()
         #expect(try await cloud.record("a")?["version"] == .int64(2))
         try await old.sync()
-        // Kept, shown, and not touched.
+        // The record is kept, shown, and not changed.
         #expect(try old.text("a") == "from the new app")
         let error = #expect(throws: CacheError.self) { try old.save("a", "again") }
         #expect(error?.code == .newerRecord)
         #expect(throws: CacheError.self) { try old.delete("a") }
-        // The zone waits, here and on the way there; the other one goes on.
+        // The zone waits, for fetches and for sends; the other zone continues to sync.
         try old.save("c", "mine")
         try old.save("other", "2", zone: .other)
         try new.save("d", "later")
@@ -98,7 +98,7 @@ import Testing
         let (cloud, new, old) = try await devices(versions(1, .goOn, .hidden), savedBy: "old")
         try new.save("a", "from the new app")
         try await new.sync()
-        // An edit that was not sent gives way.
+        // The unsent edit is overruled.
         try old.save("a", "mine")
         try old.save("b", "mine")
         try await old.sync()
@@ -120,7 +120,7 @@ import Testing
         #expect(try names(old) == ["a", "b"], "It was kept.")
     }
 
-    /// The old app's save arrived without an answer; what it met there says so.
+    /// The old app's save arrived without an answer; the new app's record at the service shows that it did.
     @Test(arguments: [false, true])
     func unansweredRecordThatMetTheNewAppStaysDeleted(isDeletedHere: Bool) async throws {
         let cloud = RealService()
@@ -136,7 +136,7 @@ import Testing
         try new.save("a", "from the new app")
         try await new.sync()
         if isDeletedHere { try old.delete("a") }
-        // Its zone waits for the update, and so does the sync.
+        // The zone waits for the update, and so may the sync.
         try? await old.cache.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
         if !isDeletedHere { try new.delete("a") }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// It is deleted while its zone waits, after the zone's changes had shown that its save had arrived.
+    /// The record is deleted while its zone waits, after the zone's changes have shown that its save had arrived.
     @Test func unansweredRecordIsDeletedWhileItsZoneWaits() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
@@ -163,7 +163,7 @@ import Testing
         try await new.sync()
         try new.save("a", "from the new app")
         try await new.sync()
-        // Its zone waits for the update, and so does the sync.
+        // The zone waits for the update, and so may the sync.
         try? await old.cache.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
         try old.delete("a")
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    /// What an unanswered save met was made anew by a newer app, after that had deleted what arrived.
+    /// An unanswered save arrived, and a newer app deleted the record and recreated it.
     @Test func recordThatANewerAppRecreatedOutlivesADeletionWhileItsZoneWaits() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
@@ -192,7 +192,7 @@ import Testing
         cloud.pass()
         try new.save("a", "another")
         try await new.sync()
-        // Its zone waits for the update, and so does the sync.
+        // The zone waits for the update, and so may the sync.
         try? await old.cache.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
         try old.delete("a")
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    /// Nobody but the person can say whether it is to go with what the newer app wrote.
+    /// Only the person can decide whether the newer app's version is to be deleted too.
     @Test(arguments: [false, true])
     func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {
         let (cloud, new, old) = try await devices(versions(1, .goOn), savedBy: "old")
@@ -248,7 +248,7 @@ import Testing
         #expect(try await old.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// The process that found the newer record ends, and another one that has the file open takes over.
+    /// The process that found the newer record ends, and another process with the same file takes over.
     @Test func otherProcessWaitsForTheUpdateToo() async throws {
         let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
         let other = try CloudCache(

@@ -5,20 +5,20 @@ import Testing
 
 @testable import StratusCache
 
-/// Whole zones, and all of them.
+/// Operations on whole zones, and on all of them.
 @Suite struct EverythingTests {
     private let list = CKRecordZone.ID(ZoneID.list)
 
     @Test func everythingIsDeletedHereAndInTheCloud() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
-        // A zone of which this device has not heard.
+        // A zone that the phone has not fetched.
         try tablet.save("b", "1", zone: .other)
         try await tablet.sync()
         try phone.save("unsent", "1")
         try await phone.cache.deleteEverything()
         #expect(try await phone.cache.zoneIDs().isEmpty && phone.texts().isEmpty)
-        // What is made afterwards stays.
+        // A zone that is created afterwards stays.
         try phone.save("new", "1", zone: ZoneID(name: "New"))
         try phone.restart()
         try await phone.sync()
@@ -26,7 +26,7 @@ import Testing
         #expect(try await cloud.names(in: ZoneID(name: "New")) == ["new"])
         try await tablet.sync()
         #expect(try await tablet.cache.zoneIDs().map(\.zoneName) == ["New"])
-        // It was said once.
+        // The deletion happens only once.
         try tablet.save("later", "1", zone: .other)
         try await tablet.sync()
         try await phone.cache.refetchEverything()
@@ -48,7 +48,7 @@ import Testing
         let phone = try Device(cloud)
         for number in 0..<5 { try phone.save("r\(number)", "1") }
         try await phone.sync()
-        // A row that went wrong, and one that the service has no more.
+        // A row that is missing on the phone, and a record that was deleted at the service.
         try await phone.cache.store.pool.write { database in
             try database.execute(sql: "DELETE FROM record WHERE name = 'r0'")
         }
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The answer on its way names only what is new; the zones that this device has not heard of come with the next one.
+    /// The answer in flight contains only new changes; zones that the phone does not know come with the next answer.
     @Test func everythingIsDeletedThoughChangesAreOnTheirWay() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
@@ -74,7 +74,7 @@ import Testing
         phone.link.duringNextDatabasePage { try await phone.cache.deleteEverything() }
         try await phone.sync()
         try await phone.expectNoZones(cloud)
-        // It was said once: what others make since stays, also when everything is fetched.
+        // The deletion happens only once: later records of other devices stay, also after a full fetch.
         try await tablet.sync()
         try tablet.save("c", "1", zone: .other)
         try await tablet.sync()
@@ -84,10 +84,10 @@ import Testing
         #expect(try phone.texts(zone: .other) == ["c": "1"])
     }
 
-    /// How a device comes to look at all of a zone.
+    /// Why a device fetches a whole zone.
     enum Look: CaseIterable { case refetched, attached }
 
-    /// A restore of the service is noticed all the same.
+    /// A restore of the service is still noticed.
     @Test(arguments: Look.allCases)
     func whatTheServiceLostIsSentAgain(_ look: Look) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
@@ -110,7 +110,7 @@ import Testing
         #expect(try await phone.cache.lostChanges() == ["a sent", "new sent"])
     }
 
-    /// It never arrived, or it did and somebody deleted it since.
+    /// The save never arrived, or it arrived and another device has deleted the record since.
     @Test(arguments: [false, true])
     func newRecordWithoutAnswerOutlivesARefetchUnlessItWasDeleted(arrives: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
@@ -129,10 +129,10 @@ import Testing
         #expect(try phone.texts() == (arrives ? ["a": "1"] : ["a": "1", "n": "1"]))
     }
 
-    /// The save has no answer while the pages of the whole zone come.
+    /// The save gets no answer while the pages of the whole zone arrive.
     @Test func newRecordWithoutAnswerOutlivesTheFetchOfItsZone() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
-        // A page has whole batches.
+        // A page contains whole batches, so this record is sent separately.
         try tablet.save("b", "1")
         try await tablet.sync()
         let store = phone.cache.store
@@ -167,14 +167,14 @@ import Testing
         phone.link.duringNextPage { try await phone.cache.refetchEverything() }
         try await phone.sync()
         #expect(try phone.texts() == ["a": "1", "b": "1"])
-        // Once.
+        // The full fetch happens only once.
         let pageCount = phone.link.callNames.count { $0 == "page" }
         try await phone.sync()
         #expect(phone.link.callNames.count { $0 == "page" } == pageCount)
     }
 
-    /// Somebody makes a record under the name of one that others deleted. The fetch of everything is cut before its page, and
-    /// then the token expires: what is not here yet is no record that the service had before its deletion.
+    /// Another device creates a record under the name of a deleted one. The full fetch is cut before the page with the
+    /// record, and then the token expires: the missing record must not count as the former one.
     @Test(arguments: [false, true])
     func recordRecreatedSurvivesARefetchThatIsCut(isMadeDuringFetch: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(
@@ -239,5 +239,30 @@ import Testing
         try await phone.sync()
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "1"])
+    }
+
+    /// What was still to be done with the zone at the service waits while the zone is detached.
+    @Test func zoneThatWaitsToBeDeletedIsDeletedOnceItIsAttached() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
+        try await phone.cache.deleteZone(list)
+        try phone.save("n", "1")
+        try await phone.cache.detachZone(list)
+        try await phone.sync()
+        try await phone.cache.attachZone(list)
+        for device in [phone, tablet] { try await device.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["n": "1"]) }
+    }
+
+    @Test func newZoneThatWasDetachedIsCreatedOnceItIsAttached() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        let tablet = try Device(cloud)
+        try await phone.cache.createZone(list)
+        try await phone.cache.detachZone(list)
+        try await phone.sync()
+        try await phone.cache.attachZone(list)
+        for device in [phone, tablet] { try await device.sync() }
+        for device in [phone, tablet] { #expect(try await device.cache.zoneIDs() == [list]) }
     }
 }

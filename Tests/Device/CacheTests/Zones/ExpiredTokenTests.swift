@@ -10,7 +10,7 @@ import Testing
 
     init() throws { folder = try RestoredFolder() }
 
-    /// The phone has fetched the zone, sends "a" into it without an answer, and ends.
+    /// The phone has fetched the zone, saves "a" into it without an answer, and ends.
     private func sendUnanswered(arrives: Bool) async throws {
         try await folder.save("b", on: "phone", isFetched: true)
         try await folder.sync("tablet")
@@ -32,7 +32,7 @@ import Testing
         try await folder.expect(texts, on: "tablet", "laptop")
     }
 
-    /// - Parameter arrives: whether the save arrived, and another device deleted the record since.
+    /// - Parameter arrives: Whether the save arrived, and another device has deleted the record since.
     @Test(arguments: [false, true])
     func unansweredSaveIsNeitherLostNorDoubled(arrives: Bool) async throws {
         try await sendUnanswered(arrives: arrives)
@@ -45,7 +45,7 @@ import Testing
         try await expect(arrives ? ["b": "1", "c": "1"] : ["a": "1", "b": "1", "c": "1"])
     }
 
-    /// The records went with the zone, and no deletion of theirs is told.
+    /// The records were deleted with the zone, and their own deletions are not reported.
     @Test func unansweredSaveStaysDeletedWithItsZone() async throws {
         try await sendUnanswered(arrives: true)
         try await folder.run("tablet") { tablet in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusCache
 
-/// What is deleted after it was made anew.
+/// Zones and records that are recreated and deleted again.
 @Suite(.timeLimit(.minutes(20))) struct RemadeZoneTests {
-    /// The zone that this device made anew is another than the one whose generation it knew.
+    /// The zone that this device recreated is another one than that whose generation it knew.
     @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = RealService()
         var settings = SyncSettings.quick
@@ -24,7 +24,7 @@ import Testing
         #expect(try phone.texts().isEmpty)
     }
 
-    /// Makes anew what another device deleted, and keeps the times of fields.
+    /// Recreates records that another device deleted, and keeps the edit times.
     private struct Resurrects: ConflictResolver {
         private let inner = FieldWise()
         var fieldTimesKey: String? { inner.fieldTimesKey }
@@ -34,17 +34,17 @@ import Testing
         ) -> DeletionResolution { .resurrect }
     }
 
-    /// The service has the deletion, and what was lost is something else.
+    /// The service has the deletion, and the loss concerns another record.
     ///
-    /// - Parameter isMadeAnew: whether the record had the name of a former one.
+    /// - Parameter isRecreated: Whether the record had the name of a former one.
     @Test(arguments: [false, true])
-    func recordThatTheResolverBroughtBackStays(isMadeAnew: Bool) async throws {
+    func recordThatTheResolverBroughtBackStays(isRecreated: Bool) async throws {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud, resolver: Resurrects()), try Device(cloud))
         try phone.save("a", "1")
         try phone.save("b", "1")
         for device in [phone, tablet, phone] { try await device.sync() }
-        if isMadeAnew {
+        if isRecreated {
             try phone.delete("a")
             for _ in 0..<2 { try await phone.sync() }
             cloud.pass()
@@ -60,10 +60,10 @@ import Testing
         for _ in 0..<2 { try await tablet.sync() }
         try cloud.restore(copy)
         cloud.pass()
-        // The tablet hears of the loss, and sends "c" again.
+        // The tablet learns of the loss, and sends "c" again.
         for _ in 0..<2 { try await tablet.sync() }
         #expect(try await cloud.names() == ["b", "c"])
-        // Not synced since before the deletion.
+        // The phone has not synced since before the deletion.
         try phone.save("a", "3")
         for device in [phone, tablet, phone, tablet] { try await device.sync() }
         #expect(try await cloud.names() == ["a", "b", "c"])

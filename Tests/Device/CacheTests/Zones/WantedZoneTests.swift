@@ -6,14 +6,14 @@ import Testing
 
 @testable import StratusCache
 
-/// A zone is created only where the file still asks for it: another process may have created it since, and another user
+/// A zone is created only if the file still requests it: another process may have created it since, and another user
 /// may be signed in.
 @Suite(.timeLimit(.minutes(20))) struct WantedZoneTests {
     private let list = CKRecordZone.ID(ZoneID.list)
 
-    /// Two processes have one file. One saves, the other one syncs; then the first one's turn comes.
+    /// Two processes share a file. One saves and the other one syncs; later the first one syncs.
     ///
-    /// - Parameter isDeletedElsewhere: whether another device deletes the zone, or the process that syncs.
+    /// - Parameter isDeletedElsewhere: Whether another device deletes the zone, or the process that syncs.
     @Test(arguments: [true, false])
     func zoneThatAnotherProcessMadeAndThatWasDeletedStaysDeleted(
         isDeletedElsewhere: Bool
@@ -21,7 +21,7 @@ import Testing
         let path = NSTemporaryDirectory() + "stale-\(UUID().uuidString).sqlite"
         defer {
             for suffix in ["", "-wal", "-shm", "-lock"] {
-                // A file that was never made need not go.
+                // A file that was never created need not be removed.
                 try? FileManager.default.removeItem(atPath: path + suffix)
             }
         }
@@ -35,7 +35,7 @@ import Testing
                 id: RecordID(name: "a", zoneID: .list), type: "Item",
                 changes: [Field(name: "text", value: .string("1"))])
         ])
-        // It happens by itself, before or after this.
+        // This also happens automatically, before or after this call.
         await widget.databases[0].driver.readInbox()
         try await app.sync()
         #expect(try await cloud.names() == ["a"])
@@ -53,7 +53,7 @@ import Testing
         for cache in [app, widget] { try cache.close() }
     }
 
-    /// Alice made a zone without network, and signed out.
+    /// Alice created a zone without a network, and signed out.
     @Test func nextUserGetsNoZoneOfTheFormerOne() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)

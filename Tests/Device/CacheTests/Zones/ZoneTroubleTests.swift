@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Zones that cannot be made, are gone, or come back by mistake.
+/// Zones that cannot be created, are missing, or come back by mistake.
 @Suite(.timeLimit(.minutes(20))) struct ZoneTroubleTests {
     private let refusedZone = ZoneID(name: "Errands")
     private let refusal = SyncFailure(.invalidArguments, message: "Not this one.")
@@ -29,14 +29,14 @@ import Testing
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
         #expect(try await phone.cache.status().summary == "Attention")
 
-        // It is remembered: neither a restart nor the next sync asks again.
+        // The refusal is stored: neither a restart nor the next sync tries again.
         try phone.restart()
         try phone.save("c", "1")
         try await phone.cache.sync()
         #expect(try await cloud.names() == ["b", "c"])
         #expect(phone.link.callNames.filter { $0 == "zones" }.count == 1)
 
-        // Asking for another chance is one for the zone too.
+        // A retry includes the zone.
         cloud.refuseNothing()
         try await phone.cache.retryAttentionItems()
         try await phone.cache.sync()
@@ -44,7 +44,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    /// Names of zones are ASCII.
+    /// The service takes only ASCII names of zones.
     @Test func zoneWhoseNameTheServiceDoesNotTakeIsSetAside() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -68,6 +68,26 @@ import Testing
         try phone.save("b", "1", zone: refusedZone)
         try await phone.cache.sync()
         #expect(try await cloud.names(in: refusedZone) == ["a", "b"])
+    }
+
+    /// The database's changes name the deletion of a former zone of that name.
+    @Test func recordsOfRefusedZoneOutliveTheDeletionOfAFormerOne() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["b": "1"])
+        let tablet = try Device(cloud)
+        try tablet.save("x", "1", zone: refusedZone)
+        try await tablet.sync()
+        try await tablet.cache.deleteZone(CKRecordZone.ID(refusedZone))
+        try await tablet.sync()
+        cloud.refuse(refusedZone, refusal)
+        try phone.save("a", "1", zone: refusedZone)
+        try await phone.sync()
+        #expect(try phone.text("a", zone: refusedZone) == "1")
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        cloud.refuseNothing()
+        try await phone.cache.retryAttentionItems()
+        try await phone.sync()
+        #expect(try await cloud.names(in: refusedZone) == ["a"])
     }
 
     @Test func refusedZoneDeletionRestoresZone() async throws {
@@ -104,7 +124,7 @@ import Testing
         try await guest.cache.sync()
         #expect(try await cloud.names() == ["a"])
 
-        // The owner removes the guest while an edit is open.
+        // The owner removes the participant's access while an edit is pending.
         try await cloud.deleteZone(.list)
         try guest.save("a", "2", zone: list)
         var events = guest.cache.events().makeAsyncIterator()
@@ -123,7 +143,7 @@ import Testing
 
     @Test func missingSharedZoneIsRemovedLocally() async throws {
         let cloud = RealService()
-        // The users are older than the copy.
+        // The users existed before the copy was made.
         for user in ["alice", "bob"] { _ = try await cloud.userRecordName(of: user) }
         let copy = try cloud.copy()
         let list = try await cloud.share(.list, of: "alice", with: "bob")
@@ -152,12 +172,12 @@ import Testing
         await phone.cache.fetchSoon(CKRecordZone.ID(.list))
         await phone.cache.fetchSoon(CKRecordZone.ID(zoneName: "Mistyped"))
         try await phone.cache.sync()
-        // Only the database's changes could tell of them.
+        // Only the database's changes could report these zones.
         #expect(phone.link.callNames.dropFirst(calls) == ["database"])
         try await phone.expectNoZones(cloud)
     }
 
-    /// Word comes of the zone alone, and of neither its end nor its making.
+    /// The device gets a hint for the zone only, and none for its deletion or creation.
     @Test func hintOfZoneMadeAgainBringsBackNoRecordOfTheFormer() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
@@ -186,7 +206,7 @@ import Testing
             limits.recordsPerPage = 2
             limits.maximumRecordsPerPage = 2
         }
-        // The first page names both zones as changed, those that follow as deleted.
+        // The first page lists both zones as changed, and later pages list them as deleted.
         phone.link.duringNextDatabasePage {
             try await cloud.deleteZone(.list)
             try await cloud.deleteZone(.other)
@@ -228,7 +248,7 @@ import Testing
         try await tablet.cache.sync()
         phone.link.duringNextPage { [phone] in
             try phone.cache.deleteZone(CKRecordZone.ID(.list))
-            // The zone is wanted again before its old content is gone.
+            // The zone is wanted again before its former content is removed.
             try phone.save("new", "1")
         }
         try await phone.cache.sync()

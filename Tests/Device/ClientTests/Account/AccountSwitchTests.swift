@@ -7,9 +7,9 @@ import Testing
 
 @testable import StratusClient
 
-/// What was begun for one account ends with it.
+/// Work that was begun for one account does not continue for the next one.
 @Suite(.timeLimit(.minutes(20))) struct AccountSwitchTests {
-    /// Ida's phone, which becomes Bo's when a test says so.
+    /// Ida's phone, which a test can switch to Bo's account.
     private struct Phone {
         let cloud: TestCloud
         let clock = TestClock()
@@ -69,7 +69,7 @@ import Testing
         #expect(log.all == ["true"])
         #expect(try await !phone.hasRecord("bo"))
         #expect(try await !phone.hasRecord("ida"))
-        // What is asked from now on is Bo's.
+        // Later requests are Bo's.
         try await phone.database.save(note())
         #expect(try await phone.hasRecord("bo"))
     }
@@ -125,7 +125,7 @@ import Testing
         guard case .notification(let first) = await events.next() else { throw CancellationError() }
         #expect(first.subscriptionID == "bo")
 
-        // While there is no account nobody is asked; then the next one is.
+        // Without an account the service is not polled; after the sign-in the next account is.
         try phone.signOut()
         try await bo.save(hut("c"))
         try await cloud.signIn("ida", on: phone)

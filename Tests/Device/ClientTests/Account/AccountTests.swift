@@ -6,7 +6,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// The account of a device: its five states, its changes, and tokens for elsewhere.
+/// A device's account: its five states, its changes, and tokens for other devices.
 @Suite struct AccountTests {
     @Test func accountStatusReportsEachState() async throws {
         let cloud = TestCloud()
@@ -26,7 +26,7 @@ import Testing
         try bo.connection.signIn(webAuthToken: "of yesterday")
         #expect(try await bo.accountStatus() == .temporarilyUnavailable)
         #expect(await codeOf { _ = try await bo.userRecordID() } == .notAuthenticated)
-        // What says neither.
+        // An error that tells neither.
         let broken = container(
             ScriptedTransport { _, _ in
                 throw TransportError(.notConfigured, "Set STRATUS_URL.")
@@ -37,7 +37,7 @@ import Testing
             }
         }
         #expect(status == (.couldNotDetermine, .badContainer))
-        // A service that is out of reach says nothing against the account.
+        // An unreachable service does not change the status.
         let offline = container(
             ScriptedTransport { _, _ in throw TransportError(.noRoute, "No way.") })
         #expect(try await offline.accountStatus() == .available)
@@ -125,7 +125,7 @@ import Testing
         let browser = try await cloud.container(Trip.identifier, user: nil, device: "browser")
         try browser.connection.signIn(webAuthToken: token)
         #expect(try await browser.userRecordID() == (try await phone.userRecordID()))
-        // The phone goes on with its own.
+        // The phone keeps its own session.
         #expect(try await phone.accountStatus() == .available)
         #expect(
             (await webAuthToken(phone, "unknown").failure as? CKError)?.code == .notAuthenticated)
@@ -158,8 +158,7 @@ import Testing
         return results.all.first ?? .failure(CKError(.internalError))
     }
 
-    /// Ida's answer comes when Bo is signed in: he does not get it, and her next token is not taken
-    /// for his.
+    /// Ida's answer arrives after Bo has signed in: he does not get it, and her next token does not become his.
     @Test func lateAnswerOfEarlierAccountIsDiscarded() async throws {
         let gate = Gate()
         let cloud = gate.cloud()
@@ -175,7 +174,7 @@ import Testing
         #expect(try await idas.privateCloudDatabase.allRecordZones().count == 1)
     }
 
-    /// Who the user was is told late: neither said nor remembered of the next one.
+    /// Ida's user record ID arrives late: it is neither returned nor cached for the next user.
     @Test func lateUserRecordIDIsDiscardedAfterAccountSwitch() async throws {
         let gate = Gate()
         let cloud = gate.cloud()

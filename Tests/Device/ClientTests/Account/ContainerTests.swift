@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Which containers and databases are the same.
+/// Which containers and databases are equal.
 @Suite struct ContainerTests {
     @Test func databasesOfEqualContainersAreEqual() async throws {
         let cloud = TestCloud()
@@ -39,7 +39,7 @@ import Testing
             let record = try? result.get()
             log.add("\(recordID == user) \(record?.recordType ?? "-")")
         }
-        // Without a database of its own, the operation asks the private one.
+        // The operation has no database of its own, so it uses the private one.
         await run(operation, on: container)
         #expect(log.all == ["true Users"])
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Files of keys are their user's alone, and the first key stays.
+/// Key files are readable by their user only, and the first key stays.
 @Suite struct KeyStoreTests {
     private let account = CloudKeyAccount(
         container: "iCloud.org.example/Trails", environment: .development, user: "_ida")
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// It is the user's own; only a key that somebody may have read is refused.
+    /// The store tightens loose permissions of its folder and of its list of fields; only a key that others may have
+    /// read is refused.
     @Test func looserFolderAndListOfFieldsAreTightened() throws {
         let scratch = try Scratch()
         chmod(scratch.folder.path, 0o755)
@@ -105,7 +106,7 @@ import Testing
         other.user = "_ida.key+a"
         _ = try store.addKey([4], for: other)
         #expect(try FileKeyStore(folder: scratch.folder).keyring(for: account) == [3])
-        // What a loss of power left of a draft.
+        // A draft that a power loss left behind.
         try Data("draft".utf8).write(
             to: scratch.folder.appendingPathComponent(try names(in: scratch)[0] + "+abcdef"))
         try store.removeKey(for: account)
@@ -114,7 +115,7 @@ import Testing
         #expect(try names(in: scratch).count == 1)
     }
 
-    /// Whoever was told of a key finds it after a loss of power.
+    /// A returned key survives a power loss.
     @Test func folderIsSynchronizedBeforeKeyIsReturned() throws {
         let scratch = try Scratch()
         let folder = scratch.folder.appendingPathComponent("a/keys")
@@ -138,7 +139,7 @@ import Testing
         let store = FileKeyStore(folder: scratch.folder) { _ in throw Full() }
         #expect(throws: CloudKeyStoreError.self) { try store.addKey([1], for: account) }
         #expect(try names(in: scratch).count == 1)
-        // A folder where the file should be: the draft cannot get its name.
+        // A folder is in the file's place, so the draft cannot be renamed.
         let keyring = try names(in: scratch)[0].replacingOccurrences(of: ".key", with: ".keyring")
         try FileManager.default.createDirectory(
             at: scratch.folder.appendingPathComponent(keyring), withIntermediateDirectories: false)

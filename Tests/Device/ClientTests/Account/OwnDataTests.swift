@@ -5,7 +5,7 @@ import StratusTesting
 import TestProcesses
 import Testing
 
-/// A person's whole data: as one archive, and gone.
+/// A person's whole data: exported as one archive, and removed.
 @Suite struct OwnDataTests {
     @Test func archiveHoldsEveryRecordAndAsset() async throws {
         let trip = try await Trip()
@@ -13,7 +13,7 @@ import Testing
         let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let file = scratch.folder.appendingPathComponent("photo")
         try bytes.write(to: file)
-        // One in the default zone, which no change feed has; two with the same picture.
+        // One record in the default zone, which no change feed contains; two in a zone, with the same picture.
         let note = CKRecord(recordType: "Note", recordID: .init(recordName: "note"))
         let more = (0..<300).map {
             CKRecord(recordType: "Hut", recordID: .init(recordName: "n\($0)", zoneID: trips))
@@ -71,14 +71,14 @@ import Testing
         #expect(try await trip.bo.sharedCloudDatabase.allRecordZones().isEmpty)
         let files = try await archive(of: "bo@example.org", trip.cloud)
         #expect(!files.values.contains { $0.range(of: Data("Note".utf8)) != nil })
-        // The owner keeps what was shared, without him.
+        // Ida's share and records stay, without Bo.
         let left = try #require(
             try await trip.ida.privateCloudDatabase.record(for: share.recordID) as? CKShare)
         #expect(left.participants.count == 1 || left.participants[1].acceptanceStatus != .accepted)
         #expect(
             try await trip.ida.privateCloudDatabase.record(for: trip.trail.recordID)["region"]
                 != nil)
-        // What ended is removed when it is asked for again.
+        // A second removal succeeds.
         try await service.removeData(of: user)
     }
 

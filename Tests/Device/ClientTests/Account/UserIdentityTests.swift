@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Who is found by whom, the permission for it, and participants of people.
+/// Discovery of users, its permission, and participants made from users.
 @Suite struct UserIdentityTests {
     private func people() async throws -> (ida: CKContainer, bo: CKContainer) {
         let cloud = TestCloud()
@@ -13,7 +13,7 @@ import Testing
         )
     }
 
-    /// Completion handlers for continuations that have no use for the error.
+    /// Completion handlers for continuations that ignore the error.
     private static func handler<Value: Sendable>(
         of type: Value.Type
     ) -> @Sendable (CheckedContinuation<Value?, Never>) -> @Sendable (Value?, (any Error)?) -> Void

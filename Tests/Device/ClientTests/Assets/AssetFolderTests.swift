@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Files of assets are cleaned up, but not under somebody's hands.
+/// Asset files are cleaned up, but not while a process uses them.
 @Suite struct AssetFolderTests {
     private func names(in folder: URL) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -35,7 +35,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: try #require(asset.fileURL).path))
     }
 
-    /// As those do who clean up temporary files.
+    /// The folder was removed, as cleaners of temporary files do.
     @Test func removedFolderIsRecreated() throws {
         let scratch = try Scratch()
         let folder = AssetFolder(parent: scratch.folder)
@@ -43,7 +43,7 @@ import Testing
         try FileManager.default.removeItem(at: first)
         let file = try folder.makeFile()
         #expect(FileManager.default.fileExists(atPath: file.url.path))
-        // It is locked like the first: no other process takes it for an orphan.
+        // The new folder is locked like the first one: no other process takes it for an orphan.
         _ = try AssetFolder(parent: scratch.folder).makeFile()
         #expect(FileManager.default.fileExists(atPath: file.url.path))
     }
@@ -59,12 +59,12 @@ import Testing
                     count += 1
                     return count
                 }
-                // The folder, then three times the same file.
+                // The name of the folder, then three times the same name of a file.
                 let name = place == 1 ? names[0] : place < 5 ? names[1] : UUID()
                 return withUnsafeBytes(of: name.uuid) { [UInt8]($0) }
             }))
         let url = try folder.makeFile().url
-        // Where a folder is, no file can be made.
+        // No file can be created where a folder is.
         try FileManager.default.removeItem(at: url)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
         #expect(throws: CKError(.assetNotAvailable)) { try folder.makeFile() }
@@ -72,7 +72,7 @@ import Testing
         #expect(next.deletingLastPathComponent() == url.deletingLastPathComponent())
     }
 
-    /// More slow disks than there are threads for tasks.
+    /// There are more blocked copies than threads for tasks.
     @Test(.timeLimit(.minutes(20))) func slowFileCopyBlocksNoTask() async throws {
         let scratch = try Scratch()
         let folder = AssetFolder(parent: scratch.folder)
@@ -84,13 +84,13 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for pipe in pipes {
                 group.addTask {
-                    // A pipe is no asset, but that is found out when it has been read.
+                    // A pipe is not an asset file, but this is only known after reading it.
                     await #expect(throws: CKError(.assetNotAvailable)) {
                         try await folder.copied(pipe, expected: state)
                     }
                 }
             }
-            // The others come first, and wait for somebody to write.
+            // The other tasks start first, and wait for a writer.
             for _ in 0..<100 { await Task.yield() }
             for pipe in pipes { try FileHandle(forWritingTo: pipe).close() }
             try await group.waitForAll()
@@ -107,7 +107,7 @@ import Testing
         #expect(try names(in: scratch.folder).count == 2)
         let next = AssetFolder(parent: scratch.folder)
         _ = try next.makeFile()
-        // The one whose lock nobody holds is gone; the living and the new one are there.
+        // The folder whose process has ended is gone; the folder in use and the new one remain.
         #expect(try names(in: scratch.folder).count == 2)
         #expect(FileManager.default.fileExists(atPath: file.url.path))
         let mode = try FileManager.default.attributesOfItem(atPath: file.url.path)[

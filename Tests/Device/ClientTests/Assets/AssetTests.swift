@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Assets against a whole service: what goes up comes down, and nothing moves that need not.
+/// Assets against a whole service: uploads and downloads, and that nothing is transferred without need.
 @Suite struct AssetTests {
     private let cloud = TestCloud()
     private let scratch: Scratch
@@ -137,7 +137,7 @@ import Testing
         #expect(transport.counts.uploads == 1)
         let fetched = try await phone.record(for: record.recordID)
         #expect(try bytes(fetched["photo"]) == content(700_000))
-        // In another record it has no bytes to send.
+        // In another record the asset would need its file.
         let other = hut("b")
         other["photo"] = record["photo"]
         await #expect(throws: CKError(.assetFileNotFound)) { try await phone.save(other) }
@@ -163,7 +163,7 @@ import Testing
         try await phone.save(other)
         #expect(transport.counts.uploads == 2)
         #expect(try bytes(try await phone.record(for: other.recordID)["photo"]).count == 700_000)
-        // Without its bytes it cannot be.
+        // Without its file it cannot be uploaded.
         let bare = try #require(
             try NSKeyedUnarchiver.unarchivedObject(
                 ofClass: CKRecord.self,
@@ -196,7 +196,7 @@ import Testing
         #expect(try await phone.record(for: record.recordID).allKeys() == ["name"])
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
     @Test func missingAssetFileFailsAtomicBatch() async throws {
         let (phone, transport) = try await device("phone")
@@ -291,7 +291,7 @@ import Testing
         #expect(failures.all.count == 3)
     }
 
-    // MARK: On the way
+    // MARK: Progress
 
     @Test func transferProgressRisesToOne() async throws {
         let (phone, transport) = try await device("phone")
@@ -362,7 +362,7 @@ import Testing
         #expect(try bytes(fetched["photo"]) == content(20, seed: 1))
         #expect(try bytes((fetched["extra"] as? [CKAsset])?.first) == content(30, seed: 2))
 
-        // A fetched one comes back good for saving, though without its file.
+        // A fetched asset that was archived can be saved, although it has no file.
         let kept = try #require(
             try NSKeyedUnarchiver.unarchivedObject(
                 ofClass: CKRecord.self,

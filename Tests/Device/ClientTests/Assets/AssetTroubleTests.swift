@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Assets whose addresses end, whose sizes are lies, and which come late.
+/// Assets whose addresses expire, whose sizes are wrong, and which arrive late.
 @Suite(.timeLimit(.minutes(20))) struct AssetTroubleTests {
     private let clock = TestClock()
     private let cloud: TestCloud
@@ -29,7 +29,7 @@ import Testing
         return try await database.save(record)
     }
 
-    /// Set until somebody takes it.
+    /// A flag that is set until it is taken.
     private final class Flag: Sendable {
         private let isSet = Mutex(true)
 
@@ -56,14 +56,14 @@ import Testing
         let record = try await saved("a", on: phone)
         let isLate = Flag()
         transport.tap {
-            // As late as the last of many.
+            // The address expires, as it may for the last of many downloads.
             $0.download = { [clock] in if isLate.take() { clock.advance(bySeconds: 3_601) } }
         }
         let changes = try await phone.recordZoneChanges(inZoneWith: trips, since: nil)
         let changed = try changes.modificationResultsByID[record.recordID]?.get().record
         #expect(try files(of: changed) == [Data(content(100)), Data(content(100))])
         #expect(transport.counts.downloads > 2)
-        // A fetch of the record itself as well.
+        // Also when the record itself is fetched.
         isLate.set()
         #expect(try files(of: try await phone.record(for: record.recordID)).count == 2)
     }
@@ -86,7 +86,7 @@ import Testing
         #expect(throws: CKError(.assetNotAvailable)) {
             try changes.modificationResultsByID[record.recordID]?.get()
         }
-        // The change comes next.
+        // The replacement comes with the next changes.
         let next = try await phone.recordZoneChanges(inZoneWith: trips, since: changes.changeToken)
         let seen = try next.modificationResultsByID[record.recordID]?.get().record
         #expect(try files(of: seen) == [Data(content(100, seed: 9))])
@@ -111,7 +111,7 @@ import Testing
         #expect(errors.all == [.assetNotAvailable])
     }
 
-    /// Or the zone would stand at the same page for ever.
+    /// Otherwise the fetch would never get past this page.
     @Test func orderedChangesReturnRecordWithoutLostAsset() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved("a", on: phone)
@@ -123,7 +123,7 @@ import Testing
         #expect(page.modifications.map(\.record.recordID.recordName) == ["a", "b"])
         let photos = try #require(page.modifications.first?.record["photos"] as? [CKAsset])
         #expect(photos.map { $0.fileURL == nil } == [true, true])
-        // What may succeed a little later is no reason to do without.
+        // A temporary failure is no reason to return the record without its asset.
         transport.tap { $0.download = { throw TransportError(.answerLost, "Cut off.") } }
         await #expect(throws: CKError(.serverResponseLost)) {
             try await phone.orderedChanges(inZoneWith: trips, since: nil)
@@ -186,7 +186,7 @@ import Testing
         #expect(transport.pieceCount == 2)
     }
 
-    /// Its assets never end, though they say so.
+    /// A transport whose assets never end, although they have a size.
     private final class EndlessTransport: Transport {
         private let pieces = Mutex(0)
 

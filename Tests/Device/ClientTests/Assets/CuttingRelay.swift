@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// Stands between a client and the service, byte for byte, and cuts connections that carry much.
+/// A relay between a client and the service that cuts connections after a number of bytes.
 final class CuttingRelay: Sendable {
     let port: Int
     private let listener: Int32
     private let target: Int
-    /// Bytes that a connection carries towards the service before it is cut.
+    /// The number of bytes that a connection carries to the service before it is cut.
     private let bytesPerConnection: Int
     private let state: Mutex<(cuts: Int, sentBytes: Int, answeredBytes: Int)>
 
@@ -40,9 +40,9 @@ final class CuttingRelay: Sendable {
         close(listener)
     }
 
-    /// Bytes that went towards the service.
+    /// Bytes sent to the service.
     var sentBytes: Int { state.withLock { $0.sentBytes } }
-    /// Bytes that came from the service.
+    /// Bytes received from the service.
     var answeredBytes: Int { state.withLock { $0.answeredBytes } }
     /// Connections that are still to be cut.
     var cuts: Int { state.withLock { $0.cuts } }
@@ -67,7 +67,7 @@ final class CuttingRelay: Sendable {
         let end: @Sendable () -> Void = {
             shutdown(client, Int32(SHUT_RDWR))
             shutdown(service, Int32(SHUT_RDWR))
-            // The second of the two directions closes.
+            // The sockets are closed when both directions have ended.
             guard
                 ended.withLock({
                     $0 += 1; return $0 == 2

@@ -9,13 +9,13 @@ import StratusStorage
 import TestServing
 import Testing
 
-/// Large assets over connections that do not hold.
+/// Large assets over connections that are cut.
 @Suite struct ResumedUploadTests {
     private static let bytes = 20_000_000
     private static let film = Data((0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7) })
 
-    /// Twice cut after 6 MB, 20 MB go on where they ended: what is sent is hardly more than they are. Whatever
-    /// the quality of service, the app hears nothing of it.
+    /// An upload of 20 MB is cut twice after 6 MB and resumes where it was cut, so little more than 20 MB is sent. The
+    /// app gets no error, whatever the quality of service.
     @Test(arguments: [QualityOfService.utility, .default, .userInitiated])
     func uploadThatWasCutGoesOnWhereItEnded(_ quality: QualityOfService) async throws {
         try await withRelay(cuts: 2) { relay, database in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A way on which nothing large ever arrives whole: the error comes, after a bounded number of goes.
+    /// When every connection is cut, the error comes after a bounded number of attempts.
     @Test func uploadThatIsAlwaysCutFails() async throws {
         try await withRelay(cuts: 1_000, after: 1_000_000) { relay, database in
             let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))

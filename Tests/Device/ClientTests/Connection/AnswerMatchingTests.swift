@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusClient
 
-/// An answer about another item than was asked fails the item: nothing of it is believed.
+/// An answer about another item than the requested one fails the item, and none of it is used.
 @Suite struct AnswerMatchingTests {
     private let cloud = TestCloud()
 
@@ -15,7 +15,7 @@ import Testing
         var transport: TappedTransport
         var own: CKDatabase { container.privateCloudDatabase }
 
-        /// Changes the answers of one kind from now on.
+        /// Changes later answers of one type.
         func tamper<Answer: Sendable>(_ change: @escaping @Sendable (Answer) -> Answer) {
             transport.tap {
                 $0.answer = { _, answer in
@@ -35,7 +35,7 @@ import Testing
             transport: transport)
     }
 
-    /// A device of which the service has the huts a and b in a zone of its own.
+    /// A device whose service has the huts `a` and `b` in a custom zone.
     private func deviceWithHuts() async throws -> Device {
         let phone = try await device()
         try await phone.own.save(CKRecordZone(zoneID: trips))
@@ -78,7 +78,7 @@ import Testing
             }
             await expectMismatch("\(part)") { try await phone.own.record(for: hut("a").recordID) }
         }
-        // In the order of the question, not of the service.
+        // Answers must be in the order of the request.
         phone.tamper { (answer: RecordsLookup.Answer) in
             RecordsLookup.Answer(records: answer.records.reversed())
         }
@@ -94,7 +94,7 @@ import Testing
                 records: answer.records.map { _ in .deleted(.init(recordName: "b")) })
         }
         await expectMismatch { try await phone.own.deleteRecord(withID: hut("a").recordID) }
-        // Neither does a failure that speaks of another.
+        // A failure of another record does not confirm the deletion either.
         phone.tamper { (answer: RecordsLookup.Answer) in
             RecordsLookup.Answer(
                 records: answer.records.map { _ in
@@ -151,7 +151,7 @@ import Testing
             #expect(error?.code == .internalError, "\(part)")
             #expect(error?.conflicts.isEmpty == true, "\(part)")
         }
-        // A service that leaves the record out is asked for it, and answers with another.
+        // The service leaves the record out of the conflict; the client fetches it and gets another one.
         phone.tamper { (answer: RecordsLookup.Answer) in
             RecordsLookup.Answer(
                 records: answer.records.map { result in

@@ -11,7 +11,7 @@ import Testing
 
 @testable import StratusClient
 
-/// What answers tell of the service's clock.
+/// What answers tell about the service's clock.
 @Suite struct AnswerTimeTests {
     @Test func ourHeaderTellsMillisecondsAndDateWholeSeconds() {
         let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -24,7 +24,7 @@ import Testing
         #expect(AnswerTime(HTTPHeaders([("Date", "yesterday")])) == nil)
     }
 
-    /// Also a refusal, and nobody but the task that asked is told.
+    /// Refusals tell the time too, and only the requesting task gets it.
     @Test func everyAnswerTellsTheTimeOverHTTP() async throws {
         try await withServer(.forDevelopment()) { port in
             let container = CKContainer(
@@ -45,7 +45,7 @@ import Testing
             _ = try await container.userRecordID()
             let after = CloudConnection.World.live.nowMilliseconds()
             let times = heard.withLock { $0 }
-            // The sign-in before it knows no extensions.
+            // The sign-in before it uses no extensions.
             let time = try #require(times.last)
             #expect(time.stepMilliseconds == 1)
             #expect((before...after).contains(time.milliseconds))

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusClient
 
-/// Whether answers travel in gzip to our own client.
+/// Whether answers to this project's client are compressed with gzip.
 @Suite(.timeLimit(.minutes(20))) struct CompressedAnswerTests {
-    /// Linux takes 0.0.0.0 for this machine, and the client takes it for an address like any other.
+    /// Linux connects 0.0.0.0 to this machine, and the client treats it as a remote address.
     private static let elsewhere = "0.0.0.0"
 
     @Test func answersOverANetworkTravelInGzip() async throws {
@@ -29,7 +29,7 @@ import Testing
             })
     }
 
-    /// The names of 120 huts, saved before the relay's bytes are counted anew.
+    /// Saves 120 huts through the relay and fetches their names.
     private static func fetchedNames(_ host: String, _ relay: CuttingRelay) async throws -> Set<
         String
     > {
@@ -42,7 +42,7 @@ import Testing
         let huts = (0..<120).map { number in
             let hut = CKRecord(
                 recordType: "Hut", recordID: .init(recordName: "hut-\(number)"))
-            // Digits that look like chance: what shrinks too well is sent as it is.
+            // Random-looking digits: a body that compresses too well is sent uncompressed.
             hut["name"] = (0..<6).map {
                 String(UInt64(number * 6 + $0 + 1) &* 0x9e37_79b9_7f4a_7c15, radix: 16)
             }.joined(separator: " ")

@@ -5,7 +5,7 @@ import Synchronization
 import TestServing
 import Testing
 
-/// What becomes of requests when something between the device and the service is broken.
+/// Requests over broken connections between the device and the service.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionTroubleTests {
     private func transport(_ origin: String) throws -> HTTPTransport {
         try #require(
@@ -22,7 +22,7 @@ import Testing
         ).privateCloudDatabase
     }
 
-    /// The network goes after the head of an answer and its first bytes.
+    /// The network breaks after the head of an answer and its first bytes.
     @Test func stalledAnswerIsNetworkFailure() async throws {
         let (gate, opened) = AsyncStream<Void>.makeStream()
         try await withServer(
@@ -61,13 +61,13 @@ import Testing
                     }
                     #expect(received.withLock { $0 } == "bytes")
                 } catch let error as TransportError {
-                    // No time at all is too short.
+                    // Only a timeout that is not positive is too short.
                     #expect(error.code == .timedOut && !(timeoutSeconds > 0))
                 }
             })
     }
 
-    /// Nothing was sent, so nothing may have been served.
+    /// Nothing was sent, so the service cannot have served anything.
     @Test func untrustedServerReceivesNoRequest() async throws {
         let asked = Log()
         try await withServer(
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func unknownHostIsNetworkUnavailable() async throws {
-        // RFC 2606 promises that no name server will ever know it.
+        // RFC 2606 reserves this name, so no name server knows it.
         let error = await #expect(throws: CKError.self) {
             try await self.database("http://stratus.invalid").allRecordZones()
         }
@@ -94,7 +94,7 @@ import Testing
 }
 
 extension CKError {
-    /// What the transport told, at the end of the causes.
+    /// The transport's error, at the end of the chain of causes.
     fileprivate var transportError: TransportError? {
         var cause = userInfo[NSUnderlyingErrorKey]
         while let error = cause, !(error is TransportError) {

@@ -7,12 +7,12 @@ import Testing
 
 @testable import StratusClient
 
-/// Notifications handed to an app that answers what it did about them.
+/// Notifications delivered to an app that reports what it did with them.
 @Suite(.timeLimit(.minutes(20))) struct DeliveryTests {
     /// Two devices of a user; the tablet listens with a subscription to the database.
     private struct Scene {
         static let container = "iCloud.org.example.Trails"
-        /// The tablet's; the service has its own, which lets it notify at once.
+        /// The tablet's clock; the service has its own, so that it notifies at once.
         let clock = TestClock()
         let cloud = TestCloud()
         let phone: CKDatabase
@@ -33,7 +33,7 @@ import Testing
             try await tablet.save(CKDatabaseSubscription(subscriptionID: "all"))
         }
 
-        /// Delivers until the test cancels, and answers the task once the service knows of it.
+        /// Delivers notifications until the test cancels the returned task. Returns once the service has the listener.
         func deliver(
             limitSeconds: Double = CloudConnection.notificationLimitSeconds,
             _ receive:
@@ -49,7 +49,7 @@ import Testing
             return task
         }
 
-        /// Somebody changes something, and the service tells of it.
+        /// Another device makes a change, and the service sends a notification.
         func change(_ name: String) async throws {
             let id = CKRecord.ID(recordName: name, zoneID: trips)
             try await phone.save(CKRecord(recordType: "Hut", recordID: id))
@@ -67,7 +67,7 @@ import Testing
         let task = await scene.deliver { hint in
             let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
             kinds.put(notification?.subscriptionID ?? "none")
-            // The answer to whatever fails is the same.
+            // Every failure of the fetch has the same result.
             guard let count = try? await scene.fetch() else { return .failed }
             return count > 0 ? .newData : .noData
         }
@@ -85,14 +85,14 @@ import Testing
     ) async throws {
         let scene = try await Scene()
         let task = await scene.deliver { _ in
-            // The fetch shows what would have been the truth.
+            // The fetch finds changes, so that `noData` is untruthful.
             if lie == .noData { _ = try? await scene.fetch() }
             return lie
         }
         try await scene.change("a")
         let report = try #require(await scene.reports.next())
         #expect(report.result == lie && report.isInTime && !report.isTruthful)
-        // The next one waits for a second.
+        // The next notification waits for a second.
         await scene.clock.waitForSleeper(seconds: 1)
         try await scene.change("b")
         scene.clock.advance(bySeconds: 1)
@@ -106,7 +106,7 @@ import Testing
         let scene = try await Scene()
         let cancelled = Feed<Bool>()
         let task = await scene.deliver { _ in
-            // The sleep ends when the delivery gives up.
+            // The sleep ends when the delivery is cancelled.
             try? await scene.clock.sleep(seconds: 500)
             cancelled.put(Task.isCancelled)
             return .newData
@@ -131,7 +131,7 @@ import Testing
                 report: { scene.reports.put($0) },
                 didReceiveRemoteNotification: { userInfo, completion in
                     infos.put(userInfo.count)
-                    // The second time the app remembers to answer, and does so twice.
+                    // The second time the app calls the handler, and does so twice.
                     if infos.count > 1 {
                         completion(.failed)
                         completion(.newData)
@@ -195,7 +195,7 @@ import Testing
     }
 }
 
-/// Values on their way from a callback to a test.
+/// Passes values from a callback to a test.
 private final class Feed<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let continuation: AsyncStream<Value>.Continuation

@@ -7,11 +7,11 @@ import Testing
 
 @testable import StratusClient
 
-/// With Apple's own service the client keeps to what Apple's pages document: no parameter and no key of
-/// ours, and it does without what our service alone answers. The service here is ours, asked that way.
+/// With Apple's own service the client uses only what Apple's pages document: it sends no parameter and no key of this
+/// project, and does not rely on answers that only Stratus gives. Here a Stratus service takes the place of Apple's.
 @Suite struct DocumentedProtocolTests {
-    /// The query parameters and JSON keys of requests that the protocol documents or that CloudKit JS
-    /// sends, but for the names of fields.
+    /// The query parameters and JSON keys of requests that the protocol documents or that CloudKit JS sends, without
+    /// the names of fields.
     private static let parameters: Set = ["ckAPIToken", "ckWebAuthToken", "clientId"]
     private static let keys: Set = [
         "operations", "operationType", "record", "recordName", "recordType", "recordChangeTag",
@@ -90,7 +90,7 @@ import Testing
             let photo = try found[there.recordID]?.get()["photo"] as? CKAsset
             #expect(try Data(contentsOf: try #require(photo?.fileURL)).count == 900)
 
-            // A conflict without the server's record: it is fetched. The other zone is saved.
+            // The conflict has no server record, so the client fetches it. The other zone's record is saved.
             let stale = try await database.record(for: here.recordID)
             here["beds"] = 4
             try await database.save(here)
@@ -107,7 +107,7 @@ import Testing
         try check()
     }
 
-    /// Somebody else signs in between the requests of two zones.
+    /// Another user signs in between the requests to two zones.
     @Test func accountSwitchBetweenZoneRequestsFails() async throws {
         let cloud = TestCloud()
         let switching = Mutex<(@Sendable () throws -> Void)?>(nil)
@@ -196,7 +196,7 @@ import Testing
         try check()
     }
 
-    /// What is documented for the framework alone fails, and is not left out.
+    /// Features that are documented only for the framework fail; they are not silently left out.
     @Test func accessRequestsAndEncryptionScopesAreRejected() async throws {
         let cloud = TestCloud()
         try await proxy.serve(cloud) { origin in
@@ -222,7 +222,7 @@ import Testing
         try check()
     }
 
-    /// The origin alone decides.
+    /// Only the origin decides.
     @Test(arguments: [
         ("https://api.apple-cloudkit.com", false), ("https://api.apple-cloudkit.com/", false),
         ("https://cloud.example.org", true), ("http://127.0.0.1:8080", true),

@@ -9,14 +9,14 @@ import StratusWire
 import TestServing
 import Testing
 
-/// What a client makes of each fault: the same over HTTP and in process.
+/// What a client makes of each fault, over HTTP and in process.
 @Suite struct FaultTests {
     enum Way: CaseIterable, Sendable {
         case http
         case inProcess
     }
 
-    /// A cloud and a device of the user "ida", connected in a way.
+    /// A cloud and a device of the user "ida", connected in one of the ways.
     private func withCloud(
         _ way: Way,
         _ body: @escaping @Sendable (TestCloud, CKContainer) async throws -> Void
@@ -42,7 +42,8 @@ import Testing
         return (container.privateCloudDatabase, zoneID)
     }
 
-    /// Over HTTP the connection goes with the task; in process the service hears of it and has its own word.
+    /// Over HTTP the cancelled task closes the connection; in process the service is cancelled and answers with its own
+    /// error.
     @Test func taskCancelledWhileServedIsOperationCancelled() async throws {
         try await withCloud(.inProcess) { cloud, container in
             cloud.faults.nextRequests(1, .delay(seconds: 3_600))
@@ -151,7 +152,7 @@ import Testing
                 ).records.first
             }
             var isSaved: [Bool] = []
-            // From another device it is another request: the record is there already.
+            // From another device it is a new request, which fails as the record exists.
             for device in ["earlier", "earlier", nil] {
                 let result = try await save(device: device)
                 if case .record = result { isSaved.append(true) } else { isSaved.append(false) }

@@ -8,7 +8,7 @@ import StratusStorage
 import TestServing
 import Testing
 
-/// What a newcomer gets wrong first is told in a sentence, with the address in it.
+/// A newcomer's first mistakes are explained in a sentence that contains the address.
 @Suite(.timeLimit(.minutes(20))) struct FirstMistakeTests {
     private static let trails = "iCloud.org.example.Trails"
 
@@ -65,7 +65,7 @@ import Testing
         expect(error, .badContainer, says: "STRATUS_URL is not an http or https address", address)
     }
 
-    /// As a line of a file has it.
+    /// As in an address that was read from a line of a file.
     @Test func spaceAroundAddressIsIgnored() async throws {
         try await withService(isForDevelopment: true) { _, origin in
             let connection = CloudConnection(environmentVariables: [
@@ -96,7 +96,7 @@ import Testing
         #expect(error.userInfo["StratusAddress"] as? String == address)
     }
 
-    /// What needs a user without a database.
+    /// Calls that need a user, but no database.
     @Test func missingAccountOfContainerIsReported() async throws {
         let address = "http://127.0.0.1:1"
         let container = CKContainer(
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    /// As nginx answers it; a service of ours, in NetworkTests.
+    /// The answer is nginx's; NetworkTests does the same with a Stratus server.
     @Test func plainHTTPToTLSPortOfNginxIsReported() async throws {
         let page =
             "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    /// Runs something that answers everything with a page.
+    /// Runs a server that answers every request with a page.
     private func withPage(
         _ page: String, status: Int, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {

@@ -11,7 +11,7 @@ import StratusWire
 import TestServing
 import Testing
 
-/// The client over HTTP: against the real server, and against one that answers oddly.
+/// The client over HTTP: against the real server, and against one with unusual answers.
 @Suite struct HTTPTransportTests {
     private func connection(
         _ port: Int, user: String? = "ida", device: String = "phone", token: String? = nil
@@ -161,7 +161,7 @@ import Testing
             #expect(conflict?.serverRecord?["name"] as? String == "second")
             #expect(conflict?.ancestorRecord?["name"] as? String == "first")
             #expect(conflict?.clientRecord === stale)
-            // A client that kept the system fields alone gets the ancestor from the service.
+            // A client that kept only the system fields gets the ancestor from the service.
             let archive = try NSKeyedUnarchiver(forReadingFrom: Self.systemFields(of: stale))
             let bare = try #require(CKRecord(coder: archive))
             #expect(bare["name"] == nil)
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    // MARK: A server that answers oddly
+    // MARK: A server with unusual answers
 
     private func answering(
         _ status: HTTPResponse.Status, _ body: String, _ headers: HTTPFields = [:],
@@ -280,7 +280,7 @@ import Testing
                 try await self.container(connection).privateCloudDatabase.allRecordZones()
             }
             #expect(error?.code == expected)
-            // A proxy's as well as the service's.
+            // The retry-after is read from a proxy's answer as well as from the service's.
             #expect(error?.retryAfterSeconds == (status < 300 ? nil : 4))
         }
     }
@@ -306,7 +306,7 @@ import Testing
     }
 
     @Test func refusedConnectionIsNetworkFailure() async throws {
-        // Nothing listens there, and no other test is given a port below 1,024.
+        // Nothing listens on port 1, and no test gets a port below 1,024.
         let connection = try connection(1, user: nil, token: "t")
         await #expect(throws: CKError(.networkFailure)) {
             try await container(connection).privateCloudDatabase.allRecordZones()

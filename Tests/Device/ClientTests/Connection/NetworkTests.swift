@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusClient
 
-/// The way to a service that is not everybody's: a private authority, a proxy.
+/// Connections through a private certificate authority and through a proxy.
 @Suite(.timeLimit(.minutes(20))) struct NetworkTests {
     /// An authority of the tests, and a certificate for localhost that it signed.
     struct Authority {
@@ -73,7 +73,7 @@ import Testing
         return try await container.accountStatus()
     }
 
-    /// A server with a certificate that an authority of the tests signed.
+    /// A server with a certificate that the tests' authority signed.
     private func withTLSServer(
         _ body: @escaping @Sendable (Authority, Int) async throws -> Void
     ) async throws {
@@ -149,7 +149,7 @@ import Testing
             refusing,
             { port in
                 let connection = CloudConnection(environmentVariables: [
-                    // A host that no name server will ever know: only a proxy can reach it.
+                    // No name server knows this host: only a proxy can reach it.
                     "STRATUS_URL": "http://cloud.invalid", "STRATUS_WEB_AUTH_TOKEN": "t",
                     "http_proxy": "http://127.0.0.1:\(port)",
                 ])

@@ -1,7 +1,7 @@
 import Hummingbird
 import TestServing
 
-/// Routes that answer whatever they are asked with one body.
+/// Routes that answer every request with the same body.
 func answering(
     _ write: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void
 ) -> Router<BasicRequestContext> {

@@ -9,7 +9,7 @@ import TestServing
     import FoundationNetworking
 #endif
 
-/// Stands between a client and the real service, and keeps what the client sent.
+/// A proxy between a client and the real service that records what the client sends.
 struct RecordingProxy: Sendable {
     struct Sent: Sendable {
         var path: String
@@ -24,10 +24,10 @@ struct RecordingProxy: Sendable {
     }
 
     let log = Log()
-    /// Called with the path of each request that was served, before its answer is handed on.
+    /// Called with the path of each served request, before its answer is passed on.
     var served: @Sendable (_ path: String) async throws -> Void = { _ in }
 
-    /// Serves a cloud, with the proxy before it, while `body` runs.
+    /// Serves a cloud behind the proxy while `body` runs.
     func serve(
         _ cloud: TestCloud, _ body: @escaping @Sendable (String) async throws -> Void
     ) async throws {
@@ -70,7 +70,7 @@ struct RecordingProxy: Sendable {
             for field in request.headers where field.name != .contentLength {
                 copy.setValue(field.value, forHTTPHeaderField: field.name.canonicalName)
             }
-            // The service makes its links of it.
+            // The service builds its links from this header.
             copy.setValue(request.head.authority, forHTTPHeaderField: "Host")
             let (data, answer) = try await URLSession.shared.data(for: copy)
             guard let answer = answer as? HTTPURLResponse else {

@@ -8,8 +8,8 @@ import Testing
 
 @testable import StratusClient
 
-/// A service on disk, used over HTTP by two people who share: its files and its log have neither
-/// their encrypted values nor a key.
+/// A service on disk that two people use over HTTP to share a zone: its files and its log contain neither their
+/// encrypted values nor a key.
 @Suite struct ServedSecretsTests {
     private static let texts = [
         "Grossglockner-Murmeltier-1864", "Ben-Hochschober-Enzian", "Ida-Schleinitz-Gams",
@@ -17,7 +17,7 @@ import Testing
     ]
     private static let plain = "Kalser-Tauernhaus-plain"
 
-    /// Keeps what a server logs, at every level.
+    /// Records a server's log lines at every level.
     private struct KeptLog: LogHandler {
         let lines: Kept<String>
         var metadata: Logger.Metadata = [:]
@@ -57,7 +57,7 @@ import Testing
             for container in [ida, ben] {
                 for secret in try await keys(of: container, devices) { secrets.add(secret) }
             }
-            // While it is served: what is saved is still in SQLite's logs.
+            // While the service runs: saved data is still in SQLite's logs.
             let files = try contents(of: served.folder)
             #expect(files.contains { $0.key.hasSuffix("-wal") && !$0.value.isEmpty })
             #expect(files.contains { $0.key.contains(".assets/") && !$0.value.isEmpty })
@@ -66,7 +66,7 @@ import Testing
         try await storage.close()
         let files = try contents(of: served.folder)
         expectNone(of: secrets.all, in: files)
-        // What is not encrypted is found, so the search is one.
+        // Values that are not encrypted are found, so the search works.
         let everything = files.values.reduce(into: Data()) { $0 += $1 }
         #expect(everything.holds(Data(Self.plain.utf8)))
         #expect(everything.holds(Data(content(4_000))))
@@ -115,7 +115,7 @@ import Testing
         #expect(changed.encryptedValues["diary"] == Self.texts[1])
         changed.encryptedValues["diary"] = Self.texts[2]
         try await mine.save(changed)
-        // What is refused is logged.
+        // The service logs refused requests.
         seen.encryptedValues["diary"] = Self.texts[3]
         let refused = try await ben.sharedCloudDatabase.modifyRecords(saving: [seen], deleting: [])
         #expect(
@@ -123,7 +123,7 @@ import Testing
         try await mine.deleteRecord(withID: gone.recordID)
     }
 
-    /// The account's key, and all that follow from it.
+    /// The account's key and all keys derived from it.
     private func keys(of container: CKContainer, _ devices: Scratch) async throws -> [Data] {
         let recovery = try await container.recoveryKey()
         let key = try #require(RecoveryKey.key(recovery))
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// Bytes as they might be written: themselves, as hexadecimals, as base64 of both alphabets at any
+    /// The forms in which bytes may be written: as they are, in hexadecimal, and in both alphabets of base64 at any
     /// offset.
     private func forms(of secret: Data) -> [(String, Data)] {
         let hex = secret.map { String(format: "%02x", $0) }.joined()
@@ -184,7 +184,7 @@ import Testing
 }
 
 extension Data {
-    /// Whether some bytes are among these; `range(of:)` takes seconds for what is searched here.
+    /// Whether the data contains some bytes; `range(of:)` would take seconds for this much data.
     fileprivate func holds(_ text: Data) -> Bool {
         withUnsafeBytes { bytes in
             text.withUnsafeBytes { text in

@@ -5,13 +5,13 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// How long a request and an operation may take; time is the test's.
+/// Time limits of requests and operations, with the test's clock.
 @Suite(.timeLimit(.minutes(20)))
 struct TimeoutTests {
     private let clock = TestClock()
     private let log = Log()
 
-    /// A service that takes so many seconds for each answer.
+    /// A service that takes this many seconds for each answer.
     private func container(
         answersAfterSeconds seconds: Double, failing: TransportError? = nil
     ) -> (CKContainer, ScriptedTransport) {
@@ -104,7 +104,7 @@ struct TimeoutTests {
         }
         let end = ended(operation, on: container)
         for seconds in [10, 6, 2] as [Double] {
-            // The next page has what the others left.
+            // Each page gets the time that the earlier ones left.
             await clock.waitForSleeper(seconds: seconds)
             await clock.waitForSleeper(seconds: 4)
             clock.advance(bySeconds: min(seconds, 4))
@@ -125,7 +125,7 @@ struct TimeoutTests {
         await clock.waitForSleeper(seconds: 0.5...1)
         clock.advance(bySeconds: 1)
         await end.value
-        // A second pause of one to two seconds would be too long.
+        // A second pause, of one to two seconds, would exceed the limit.
         #expect(log.all == ["4 \(URLError.Code.cannotConnectToHost.rawValue)"])
         #expect(transport.requests.count == 2)
     }
@@ -196,7 +196,7 @@ struct TimeoutTests {
         let old: any OldSettings = self
         #expect(
             old.use(operation, container) == ["iCloud.org.example.Trails", "3.0", "9.0", "false"])
-        // On a queue of the app's own: the container says where the request goes.
+        // On a queue of the app, the operation's container decides where the request goes.
         let end = Task {
             await withCheckedContinuation { continuation in
                 operation.completionBlock = { continuation.resume() }
@@ -210,7 +210,7 @@ struct TimeoutTests {
     }
 }
 
-/// Code of the time when an operation had its settings itself.
+/// Code from the time when these settings were properties of the operation.
 private protocol OldSettings {
     func use(_ operation: CKOperation, _ container: CKContainer) -> [String]
 }

@@ -86,7 +86,7 @@ import Testing
         #expect(read.allKeys() == ["diary", "name"])
     }
 
-    /// A value that this device has no key for is not listed: whoever copies what is keeps it.
+    /// A value whose key this device lacks is not listed, so code that copies all fields leaves it as it is.
     @Test func unreadableValueIsNotRemovedByCopying() async throws {
         let record = try await database(device: "phone").save(diary())
         let strange = try await database(device: "browser", keyStore: MemoryKeyStore())

@@ -6,8 +6,7 @@ import Testing
 
 @testable import StratusClient
 
-/// What a service that attacks, and an owner who works with it, can do to encrypted values: nothing
-/// but withhold them. See decision 10.
+/// What a hostile service can do to encrypted values, even with an owner's help: only withhold them. See decision 10.
 @Suite struct EncryptionAttackTests: EncryptionFixture {
     let cloud = TestCloud()
     let uptimeSeconds = StandingClock()
@@ -20,12 +19,12 @@ import Testing
         #expect(try await ben.join(link).url == link)
         let mallorys = AccountKey().zoneKey(owner: "mallory", zoneName: "Trips")
         let forged = ShareLinkKey.link(link, with: mallorys)
-        // What Ben hands on is Ida's link.
+        // Ben's share still has Ida's link.
         #expect(try await ben.join(forged).url == link)
         try await expectTrust(ben, ida)
     }
 
-    /// The service says of Cy's link that it is the link of Ida's share.
+    /// The service answers Cy's link with Ida's share.
     @Test func linkOfOtherShareDoesNotReplaceZoneKey() async throws {
         let (ida, cy) = (try await device("ida"), try await device("cy"))
         let ben = try await device("ben")
@@ -69,7 +68,7 @@ import Testing
         try await other.container.useRecoveryKey(try await ben.container.recoveryKey())
         try await expectTrust(other, ida)
 
-        // Ida loses her key and makes a new one; her link has another key then.
+        // Ida loses her key and creates a new one, so her link contains another key.
         let keyring = CKRecord.ID(recordName: CloudKeyring.recordName)
         try await ida.own.deleteRecord(withID: keyring)
         let idaAgain = try await device("ida")
@@ -89,7 +88,7 @@ import Testing
         try await ben.container.trustLinkKey(of: newMetadata)
         #expect(try await ben.container.linkKeyTrust(of: newMetadata) == .trusted)
         try await expectTrust(ben, idaAgain)
-        // Ben's other device learns of it by what it cannot read.
+        // Ben's other device looks for the new key when it cannot read a value.
         uptimeSeconds.pass(3_600)
         try await expectTrust(other, idaAgain)
         let old = CKRecord.ID(recordName: "old", zoneID: recordID.zoneID)
@@ -101,7 +100,7 @@ import Testing
         try await expectTrust(ben, idaAgain)
     }
 
-    /// Whoever made the link need not be who shares the zone that the service shows.
+    /// The creator of a link may be another person than the owner of the zone that the service returns.
     @Test func forgedLinkShowsNoValuesInKnownZone() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         try await ida.own.save(CKRecordZone(zoneID: trips))
@@ -136,7 +135,7 @@ import Testing
         }
     }
 
-    /// The service hides what the user's devices know of others' keys, and so asks for another one.
+    /// The service hides the keyring with the known zone keys, so that the device would accept another key.
     @Test func hiddenKeyringDoesNotReplaceZoneKey() async throws {
         let ida = try await device("ida")
         let keys = MemoryKeyStore()
@@ -146,7 +145,7 @@ import Testing
         try await earlier.own.save(diary("his", "Mine."))
         _ = try await device("ben", keyStore: keys).join(link)
 
-        // A process that knew the keyring before it had Ida's key, and one that starts anew.
+        // One process read the keyring before it contained Ida's key, and one has just started.
         for ben in [earlier, try await device("ben", keyStore: keys)] {
             ben.transport.tap { $0.answer = hidingKeyring }
             let mallorys = AccountKey().zoneKey(owner: "mallory", zoneName: "Trips")
@@ -158,7 +157,7 @@ import Testing
         try await expectTrust(try await device("ben", keyStore: keys), ida)
     }
 
-    /// A service that has no keyring, and takes every one.
+    /// A service that returns no keyring and accepts every save of one.
     private let hidingKeyring: @Sendable (any Sendable, any Sendable) -> any Sendable = {
         request, answer in
         if isKeyringLookup(request) {
@@ -179,7 +178,7 @@ import Testing
 
     // MARK: Crafted values
 
-    /// Bytes that begin as a sealed value does are a value like every other one.
+    /// Bytes that begin like a sealed value are encrypted like any other value.
     @Test func valueWithSealedPrefixIsEncrypted() async throws {
         let phone = try await device("ida", keyStore: cloud.keyStore)
         try await phone.own.save(CKRecordZone(zoneID: trips))
@@ -219,7 +218,7 @@ import Testing
         }
     }
 
-    /// What a device cannot read it keeps, in its archives and caches too.
+    /// A value that a device cannot read stays sealed, in archives and caches too.
     @Test func unreadableValueStaysSealedInArchives() async throws {
         let phone = try await device("ida", keyStore: cloud.keyStore)
         _ = try await share(by: phone)

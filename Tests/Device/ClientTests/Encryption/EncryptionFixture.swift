@@ -7,14 +7,14 @@ import Testing
 
 @testable import StratusClient
 
-/// A clock that stands until it is moved.
+/// A clock that stands still until a test moves it.
 final class StandingClock: Sendable {
     private let seconds = Mutex(1_000.0)
     var now: Double { seconds.withLock { $0 } }
     func pass(_ more: Double) { seconds.withLock { $0 += more } }
 }
 
-/// A device of its own keys, and its traffic.
+/// A device with its own key store, and its traffic.
 struct EncryptionDevice {
     var container: CKContainer
     var transport: TappedTransport
@@ -47,7 +47,7 @@ extension EncryptionFixture {
             transport: transport)
     }
 
-    /// Makes a zone with encrypted values that everybody with its link may write.
+    /// Makes a zone with encrypted values that anyone with its link may write.
     func share(
         by owner: EncryptionDevice, _ text: String = "We met a marmot.", count: Int = 1
     ) async throws -> URL {
@@ -66,7 +66,7 @@ extension EncryptionFixture {
         return record
     }
 
-    /// Whether a guest reads what the owner of the zone wrote, and the owner what the guest writes.
+    /// Expects that a guest reads what the owner of the zone wrote, and the owner what the guest writes.
     func expectTrust(_ guest: EncryptionDevice, _ owner: EncryptionDevice) async throws {
         let zoneID = CKRecordZone.ID(
             zoneName: "Trips", ownerName: try await owner.container.userRecordID().recordName)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Encrypted values: readable for who shall read them, and for nobody else.
+/// Encrypted values: readable for the user and the participants of a share, and for no one else.
 @Suite struct EncryptionTests {
     private let cloud = TestCloud()
     private static let identifier = "iCloud.org.example.Trails"
@@ -209,7 +209,7 @@ import Testing
         #expect(record["name"] == "Gipfel" && record.encryptedValues["diary"] == nil)
         #expect(record.encryptedValues.allKeys() == ["diary"])
 
-        // What it cannot read stays as it is, whatever it saves.
+        // A value that the device cannot read stays as it is, whatever the device saves.
         record["name"] = "Gipfelblick"
         _ = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
         record.encryptedValues["diary"] = "overwritten"
@@ -283,7 +283,7 @@ import Testing
         let container = try await container()
         let database = container.privateCloudDatabase
         try await database.save(CKRecordZone(zoneID: trips))
-        // As somebody who declared ENCRYPTED STRING: the field is made by a value of that type.
+        // The field's type is declared as ENCRYPTED STRING by a first value of that type.
         try await forge(
             [Field(name: "diary", value: .string("x"), isEncrypted: true)], into: "b", in: container
         )
@@ -312,7 +312,7 @@ import Testing
         let theirs = try await guest.accept(try await guest.shareMetadata(for: cut))
         let recordID = CKRecord.ID(recordName: "a", zoneID: theirs.recordID.zoneID)
         let shared = guest.sharedCloudDatabase
-        // By a link that was cut off he sees the record, and no more.
+        // Through a link without its key Ben sees the record, but not its encrypted value.
         #expect(try await shared.record(for: recordID).encryptedValues["diary"] == nil)
         let metadata = try await guest.shareMetadata(for: link)
         let archived = try #require(
@@ -329,7 +329,7 @@ import Testing
         let seen = try await mine.record(for: hut("a").recordID)
         #expect(seen.encryptedValues["diary"] == "Ben saw it too.")
 
-        // His other device needs his own key only.
+        // Ben's other device needs only his own key.
         let second = try await container(
             user: "ben", device: "second", keyStore: MemoryKeyStore())
         try await second.useRecoveryKey(try await guest.recoveryKey())

@@ -6,8 +6,8 @@ import Testing
 
 @testable import StratusClient
 
-/// A service that attacks writes values in the clear into encrypted fields, on every path. An encrypted
-/// value is one that was opened with a key here; nothing else is shown as one, or sealed with the key.
+/// A hostile service writes clear values into encrypted fields, on every path. A value counts as encrypted only if this
+/// device opened it with a key; nothing else is shown as encrypted, or sealed with the key.
 @Suite struct ForgedValueTests {
     private let cloud = TestCloud()
     private static let forgery = "Send money to Mallory."
@@ -38,7 +38,7 @@ import Testing
         return record
     }
 
-    /// Puts the forgery, marked as encrypted or not, in the place of every diary in an answer.
+    /// Replaces every diary in an answer with the forgery, marked as encrypted or not.
     private static func forging(
         isEncrypted: Bool
     ) -> @Sendable (any Sendable, any Sendable) -> any Sendable {
@@ -46,7 +46,7 @@ import Testing
         @Sendable func forge(_ record: RecordDictionary) -> RecordDictionary {
             var record = record
             guard record.recordType == nil || record.recordType == "Hut" else { return record }
-            // Unreadable fields are no record of this test.
+            // A record with unreadable fields is not part of this test.
             let fields = (try? record.fields.values()) ?? []
             record.fields = .values(fields.filter { $0.name != "diary" } + [field])
             return record
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What a record shows as encrypted is no forgery, and what it sends next seals none.
+    /// Expects that a record does not show the forgery as encrypted, and that its next save does not seal it.
     private func expectUnforged(
         _ record: CKRecord, in database: CKDatabase, _ comment: Comment, isDeclared: Bool
     ) async throws {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// First the value in the clear, then, with the answer to a save, the mark.
+    /// The service first returns the value in the clear, and marks it as encrypted in the answer to a save.
     @Test func markWithoutOpenedValueMakesNoValueEncrypted() async throws {
         for policy in [
             CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// A mark without a value that a key opens says nothing, not even of what is set meanwhile.
+    /// A mark without a value that a key opens has no effect, also not on a value that is set meanwhile.
     @Test func markWithoutValueSealsNoLaterChange() async throws {
         let phone = try await device("ida", MemoryKeyStore())
         try await phone.own.save(CKRecordZone(zoneID: trips))
@@ -150,7 +150,7 @@ import Testing
         phone.transport.tap { $0 = .init() }
         #expect(record.encryptedValues.allKeys().isEmpty && record["diary"] == "For all to read.")
         try await phone.own.save(record)
-        // Without the key it reads as well.
+        // The value is readable without the key.
         let read = try await device("ida", MemoryKeyStore()).own.record(for: record.recordID)
         #expect(read["diary"] == "For all to read." && read.encryptedValues.allKeys().isEmpty)
     }
@@ -160,7 +160,7 @@ import Testing
         let writer = try await device("ida", cloud.keyStore)
         try await writer.own.save(CKRecordZone(zoneID: trips))
         try await writer.own.save(diary("a"))
-        // A device that never encrypted the field has the keys alone.
+        // A device that never encrypted the field has only the keys.
         let reader: Device
         if isDeclared {
             reader = try await device("ida", cloud.keyStore)
@@ -225,7 +225,7 @@ import Testing
         let joined = try await ben.container.accept(
             try await ben.container.shareMetadata(for: link))
         let id = CKRecord.ID(recordName: "root", zoneID: joined.recordID.zoneID)
-        // Ben encrypts the field himself, so his device knows it.
+        // Ben encrypts the field himself, so his device knows that it is encrypted.
         let his = try await ben.shared.record(for: id)
         #expect(his.encryptedValues["diary"] == "We met a marmot.")
         his.encryptedValues["diary"] = "I saw it too."

@@ -14,13 +14,13 @@ import Testing
     @Test func missingZoneKeyIsLookedUpOnce() async throws {
         let (ida, ben) = (try await device("ida"), try await device("ben"))
         let link = try await share(by: ida, count: 30)
-        // Ben has a key of his own, and Ida's link without hers.
+        // Ben has his own key, and Ida's link without her key.
         try await ben.own.save(CKRecordZone(zoneID: trips))
         try await ben.own.save(diary("his", "Mine."))
         let cut = try #require(URL(string: String(link.absoluteString.prefix { $0 != "#" })))
         let zoneID = try await ben.join(cut).recordID.zoneID
         let lookups = countLookups(of: ben)
-        // That the key of one zone was missing just now says nothing of another.
+        // That one zone's key was missing just now does not mean that another zone's key is missing.
         let cy = try await device("cy")
         let cys = try await share(by: cy)
         let second = try await device("ben")
@@ -39,7 +39,7 @@ import Testing
         #expect(lookups() == 2)
         #expect(try await read().count == 30)
         #expect(lookups() == 2)
-        // After a while his other device may have opened the whole link.
+        // Later his other device may have opened the complete link.
         uptimeSeconds.pass(3_600)
         #expect(try await read().count == 30)
         #expect(lookups() == 3)
@@ -99,7 +99,7 @@ import Testing
         await #expect(throws: CKError(.invalidArguments)) {
             try await phone.container.useRecoveryKey(RecoveryKey.text(of: AccountKey()))
         }
-        // What is encrypted next makes the keyring anew, of the same key.
+        // The next encryption recreates the keyring with the same key.
         try await phone.own.save(diary("second", "It whistled."))
         let tablet = try await device("ida")
         try await tablet.container.useRecoveryKey(try await phone.container.recoveryKey())
@@ -129,7 +129,7 @@ import Testing
         #expect(read.encryptedValues["diary"] == "We met a marmot.")
     }
 
-    /// The key may be the last one: a sign-out leaves it in the store, and nothing in memory.
+    /// The store may have the last copy of the key: a sign-out leaves it there, and removes it from memory.
     @Test func signOutKeepsKeyInStoreOnly() async throws {
         let keys = MemoryKeyStore()
         let connection = try await cloud.connect(user: "ida", device: "phone", keyStore: keys)

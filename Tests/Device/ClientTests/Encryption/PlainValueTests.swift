@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusClient
 
-/// What a device encrypted once it never sends in the clear, whoever builds the record.
+/// A device never sends a field in the clear that it encrypted once, whichever code builds the record.
 @Suite struct PlainValueTests {
     private let cloud = TestCloud()
 
@@ -36,7 +36,7 @@ import Testing
         return record
     }
 
-    /// Saves a record with the diary in the clear, and one without.
+    /// Expects that a record with the diary in the clear is refused, and another one is saved.
     private func expectRefusal(of database: CKDatabase, _ sent: Kept<Field>) async throws {
         let (plain, other) = (hut("plain"), hut("other"))
         plain["diary"] = "Grossglockner"
@@ -62,7 +62,7 @@ import Testing
         try await phone.database.save(CKRecordZone(zoneID: trips))
         try await phone.database.save(diary("a"))
         try await expectRefusal(of: phone.database, phone.sent)
-        // Another type's field of the same name is the app's own business.
+        // A field of the same name in another record type may be plain.
         let trail = CKRecord(
             recordType: "Trail", recordID: CKRecord.ID(recordName: "t", zoneID: trips))
         trail["diary"] = "Public."
@@ -105,7 +105,7 @@ import Testing
         #expect(phone.transport.counts.uploads == 0)
     }
 
-    /// Two processes of one device encrypt at a time: neither's fields are lost.
+    /// Two processes of a device add encrypted fields at the same time: no field is lost.
     @Test func encryptedFieldsOfTwoStoresAreAdded() throws {
         let scratch = try Scratch()
         let (one, two) = (

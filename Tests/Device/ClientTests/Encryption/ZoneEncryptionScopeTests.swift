@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Zones whose encrypted values have one key, and which are shared as a whole only.
+/// Zones whose encrypted values have one key, and which can only be shared as a whole.
 @Suite struct ZoneEncryptionScopeTests {
     private func vault(_ scope: CKRecordZone.EncryptionScope) -> CKRecordZone {
         let zone = CKRecordZone(zoneName: "Vault")

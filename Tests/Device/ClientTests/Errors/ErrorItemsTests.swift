@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What apps ask of errors, and the merging of records.
+/// What apps read from errors, and how they merge records.
 @Suite struct ErrorItemsTests {
     private let a = CKRecord.ID(recordName: "a", zoneID: trips)
     private let b = CKRecord.ID(recordName: "b", zoneID: trips)
@@ -43,7 +43,7 @@ import Testing
         #expect(error.errorsByZoneID.mapValues(\.code) == [trips: .zoneBusy])
     }
 
-    /// Two devices of a user who has a zone.
+    /// Two devices of one user, who has a zone.
     private func devices() async throws -> (CKDatabase, CKDatabase) {
         let cloud = TestCloud()
         let phone = try await cloud.container("iCloud.x", user: "ida", device: "phone")

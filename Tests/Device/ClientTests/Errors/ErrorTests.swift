@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// As far as the sync layer, which has the error as a ``FrameworkError``.
+    /// The version reaches the sync layer, which sees the error as a ``FrameworkError``.
     @Test(arguments: [nil, 0, 7, -1] as [Int64?])
     func expiredChangeTokenTellsLastIntactVersion(_ version: Int64?) async {
         let database = database { _, _ in

@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What raises an exception on Apple's platforms ends the process with a sentence here.
+/// Misuse that raises an exception on Apple's platforms ends the process here, with a message.
 @Suite(.timeLimit(.minutes(20)))
 struct MisuseTests {
     @Test("A record has a name")
@@ -189,7 +189,7 @@ struct MisuseTests {
 }
 
 extension Optional<ExitTest.Result> {
-    /// Whether the process ended with a sentence.
+    /// Whether the process ended with a message.
     fileprivate func says(_ sentence: String) -> Bool {
         self.map { String(decoding: $0.standardErrorContent, as: UTF8.self).contains(sentence) }
             ?? false

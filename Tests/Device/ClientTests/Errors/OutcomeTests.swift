@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusClient
 
-/// What was done counts, whatever fails beside it.
+/// Completed work is reported as a success, whatever else fails.
 @Suite struct OutcomeTests {
     @Test func saveSucceedsWhenKeyringLookupFails() async throws {
         let cloud = TestCloud()
@@ -25,7 +25,7 @@ import Testing
         ).privateCloudDatabase
         transport.tap {
             $0.request = { request in
-                // The keyring.
+                // The lookup of the keyring.
                 guard request is RecordsLookup.Request else { return }
                 throw TransportError(.answerLost, "Cut off.")
             }
@@ -68,7 +68,7 @@ import Testing
                 #expect(error?.code == (isRefused ? .serviceUnavailable : nil))
             }
         }
-        // Where none answers the request has failed.
+        // When no container answers, the whole request fails.
         cloud.faults.nextRequests(2, .answer(.tryAgainLater))
         await #expect(throws: CKError(.serviceUnavailable)) {
             try await container.accept(metadatas)

@@ -3,8 +3,8 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What is wrong in a way that Apple's framework tells as an error, and not by an exception: so it is
-/// here, when the work is done.
+/// Mistakes that Apple's framework reports as an error and not as an exception. So does this one, when the work is
+/// done.
 @Suite struct RefusalTests {
     @Test(arguments: ["_hut", "Hütte", "tab\tulator"])
     func serviceRefusesInvalidRecordName(_ name: String) async throws {

@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What Apple's objects take and Apple's service refuses: nothing of it ends a process here.
+/// Values that Apple's objects accept and Apple's service refuses: none of them ends the process here.
 @Suite struct UnsavableTests {
     private func refusal(of record: CKRecord) async throws -> CKError.Code? {
         let database = try await Trip().ida.privateCloudDatabase
@@ -19,7 +19,7 @@ import Testing
         let encrypted = hut("b")
         encrypted.encryptedValues[key] = "secret"
         #expect(try await refusal(of: encrypted) == .permissionFailure)
-        // A request of several records says so of the one, and of no other.
+        // In a request with several records only the bad one fails.
         let zone = CKRecordZone.ID.default
         let good = CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: "c", zoneID: zone))
         let bad = CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: "d", zoneID: zone))

@@ -4,9 +4,9 @@ import Synchronization
 import TestSeeds
 import Testing
 
-/// Whatever comes over the wire, an app is told of it by `CKError`, and its process goes on.
+/// Whatever the service answers, an app gets a `CKError` and its process keeps running.
 ///
-/// A failure names the seed, and the same seed is the same damage in every process.
+/// A failure prints its seed, and a seed causes the same damage in every process.
 @Suite(.timeLimit(.minutes(20)))
 struct AnswerFuzzTests {
     private static let damageCount = 150
@@ -38,7 +38,7 @@ struct AnswerFuzzTests {
 
     @Test("A delay without measure ends no waiting process")
     func extremeDelayDoesNotEndProcess() async throws {
-        // As the process's own clock waits: a duration that it cannot hold ends the process.
+        // The process's own clock: a duration that it cannot represent would end the process.
         let world = CloudConnection.World()
         for seconds in [Double.infinity, 1e308, 1e19, -.infinity, .nan, -1] {
             let waiting = Task { try await world.sleep(seconds) }
@@ -64,7 +64,7 @@ struct AnswerFuzzTests {
         }
     }
 
-    /// A device whose time passes at once, and which gives up waiting after a while.
+    /// A device whose clock does not wait, and which gives up after a number of pauses.
     private static func container(_ cloud: DamagedCloud) -> CKContainer {
         let waits = Mutex(0)
         let world = CloudConnection.World(
@@ -76,7 +76,7 @@ struct AnswerFuzzTests {
                 }
                 if count > 20 { throw CancellationError() }
             },
-            // Eight bytes are a number; more are an identifier, of which no two are the same.
+            // Eight bytes are a number; more are an identifier, which must be unique.
             randomBytes: {
                 $0 == 8
                     ? [UInt8](repeating: 0x80, count: 8)

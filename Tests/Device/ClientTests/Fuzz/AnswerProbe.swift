@@ -2,9 +2,9 @@ import Foundation
 import StratusClient
 import Testing
 
-/// Something that an app asks of the service, and the answer to it that is damaged.
+/// A request of an app whose answer is damaged.
 struct AnswerProbe: Sendable, CustomTestStringConvertible {
-    /// The answer, by the name that ``AnswerSeeds/byPath`` gives it.
+    /// The answer's key in ``AnswerSeeds/byPath``.
     let path: String
     var seed: String
     let name: String
@@ -112,7 +112,7 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
         witness.see(.success(first))
     }
 
-    /// This source file: any file will do.
+    /// Any file will do, such as this source file.
     private static let photo = URL(fileURLWithPath: #filePath)
 
     @Sendable private static func lookup(_ container: CKContainer, _ witness: AnswerWitness) async {
@@ -203,7 +203,7 @@ struct AnswerProbe: Sendable, CustomTestStringConvertible {
     }
 
     @Sendable private static func listen(_ container: CKContainer, _ witness: AnswerWitness) async {
-        // A listener tries again for ever, until it cannot wait any more.
+        // A listener retries until it cannot wait any more.
         let events = container.connection.remoteNotifications(
             container: "iCloud.org.example.Trails")
         var rest = 2

@@ -1,4 +1,4 @@
-/// An undamaged answer of each endpoint that the client calls, with every kind of value in it.
+/// An undamaged answer of each endpoint that the client calls, with values of every type.
 enum AnswerSeeds {
     private static let zone =
         #"{"zoneName":"Trips","ownerRecordName":"_ida","zoneType":"REGULAR_CUSTOM_ZONE"}"#
@@ -55,7 +55,7 @@ enum AnswerSeeds {
     private static let lost =
         #"{"recordName":"lost","reason":"Record not found","serverErrorCode":"NOT_FOUND"}"#
 
-    /// Answers a save of the records `a` and `b`, and a deletion.
+    /// The answer to a save of the records `a` and `b`, and a deletion.
     static let modify = #"""
         {"records":[\#(record("a")),{"recordName":"b","reason":"oplock","serverErrorCode":"CONFLICT",
         "uuid":"u","serverRecord":\#(record("b")),"ancestorRecord":\#(record("b", "{}"))},

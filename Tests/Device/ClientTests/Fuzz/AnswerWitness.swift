@@ -2,29 +2,29 @@ import Foundation
 import StratusClient
 import Synchronization
 
-/// What an app is told of damaged answers; looks at everything that it is given.
+/// An app that receives damaged answers, and reads everything that it gets.
 final class AnswerWitness: Sendable {
     private let found = Mutex<[String]>([])
     private let ended = Mutex(0)
     private let failures = Mutex<[String]>([])
     private let links = Mutex<[CKShare.Metadata]>([])
 
-    /// What an app must never see.
+    /// Results that an app must never see.
     var faults: [String] { found.withLock { $0 } }
     /// Result blocks and convenience calls that have ended.
     var endCount: Int { ended.withLock { $0 } }
 
-    /// What failed operations as a whole.
+    /// The errors of operations that failed as a whole.
     var wholeErrors: [String] { failures.withLock { $0 } }
 
-    /// What the links of shares led to.
+    /// The metadata that links of shares led to.
     var metadatas: [CKShare.Metadata] { links.withLock { $0 } }
 
     private func fault(_ sentence: String) {
         found.withLock { $0.append(sentence) }
     }
 
-    /// Looks at a result of a single item.
+    /// Checks the result of a single item.
     func see<Value>(_ result: Result<Value, any Error>) {
         switch result {
         case .success(let value): see(value)
@@ -32,7 +32,7 @@ final class AnswerWitness: Sendable {
         }
     }
 
-    /// Looks at the one result that ends an operation.
+    /// Checks the result that ends an operation.
     func end<Value>(_ result: Result<Value, any Error>) {
         if case .failure(let error) = result { failures.withLock { $0.append("\(error)") } }
         ended.withLock { $0 += 1 }
@@ -44,7 +44,7 @@ final class AnswerWitness: Sendable {
         do {
             end(.success(try await body()))
         } catch {
-            // Looked at as any other.
+            // Checked like any other error.
             end(Result<Value, any Error>.failure(error))
         }
     }
@@ -97,12 +97,12 @@ final class AnswerWitness: Sendable {
         keep(record)
     }
 
-    /// Archives and reads back: what came over the wire once is not lost in an app's own store.
+    /// Archives an object and reads it back: an object that was received must not be lost in an app's store.
     private func keep(_ object: NSObject & NSCoding) {
         _ = "\(object)"
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
         archiver.encode(object, forKey: "object")
-        // Told below, as there is no object then.
+        // The failure is reported below, as there is no object then.
         let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: archiver.encodedData)
         unarchiver?.decodingFailurePolicy = .setErrorAndReturn
         if unarchiver?.decodeObject(of: [type(of: object)], forKey: "object") == nil {

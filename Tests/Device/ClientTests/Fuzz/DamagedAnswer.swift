@@ -1,6 +1,6 @@
 import StratusTesting
 
-/// An answer that was damaged; which damage is told by the seed alone.
+/// A damaged answer; only the seed determines the damage.
 struct DamagedAnswer {
     let bytes: [UInt8]
     /// Whether it is served as an error.
@@ -11,7 +11,7 @@ struct DamagedAnswer {
         isRefusal = false
     }
 
-    /// - Parameter shape: of the answer; it is the same for all seeds.
+    /// - Parameter shape: The shape of the answer, the same for all seeds.
     init(_ answer: String, _ shape: JSONShape, seed: UInt64) {
         var numbers = SeededNumbers(seed: seed)
         isRefusal = numbers.next() % 8 == 0

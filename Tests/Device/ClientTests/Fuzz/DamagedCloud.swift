@@ -4,13 +4,14 @@ import StratusRecords
 import StratusWire
 import Synchronization
 
-/// A service of which one answer is damaged, read as `HTTPTransport` reads it.
+/// A service that damages one of its answers, read as `HTTPTransport` reads it.
 final class DamagedCloud: Transport {
     private let path: String
     private let damaged: DamagedAnswer
     private let requestCount = Mutex(0)
 
-    /// Requests after which the service is gone, lest an answer that promises more is asked for ever.
+    /// The service fails after this many requests, so that an answer that promises more pages is not requested for
+    /// ever.
     private static let maximumRequestCount = 40
 
     init(_ damaged: DamagedAnswer, at path: String) {

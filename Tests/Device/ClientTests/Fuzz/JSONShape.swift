@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON text as a tree whose leaves stay text, so that a test can write what no encoder would.
+/// A JSON text as a tree whose leaves are text, so that a test can write what no encoder would.
 enum JSONShape {
     struct Member {
         var key: String
@@ -20,7 +20,7 @@ enum JSONShape {
     private init(value: Any) throws {
         switch value {
         case let object as [String: Any]:
-            // In the order of the keys: the same seed is the same mutation in every process.
+            // Sorted by key, so that a seed causes the same mutation in every process.
             self = .object(
                 try object.sorted { $0.key < $1.key }.map {
                     Member(key: $0.key, value: try Self(value: $0.value))
@@ -42,7 +42,7 @@ enum JSONShape {
         }
     }
 
-    /// The values in the tree, itself included.
+    /// The number of values in the tree, including the root.
     var count: Int {
         switch self {
         case .object(let members): members.reduce(1) { $0 + $1.value.count }
@@ -51,7 +51,7 @@ enum JSONShape {
         }
     }
 
-    /// Changes the value of a number, counted from the root.
+    /// Changes the value with a number; the root is 0.
     mutating func change(_ number: Int, _ body: (inout JSONShape) -> Void) {
         guard number > 0 else { return body(&self) }
         var rest = number - 1

@@ -6,7 +6,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// A device and a cloud whose data are in a folder, so that both outlive their process.
+/// A device and a cloud that keep their data in a folder, so that both outlive their process.
 struct LongLivedScene: Sendable {
     let cloud: TestCloud
     let container: CKContainer
@@ -33,7 +33,7 @@ struct LongLivedScene: Sendable {
     var database: CKDatabase { container.privateCloudDatabase }
     var photo: URL { folder.appendingPathComponent("photo") }
 
-    /// What there is before the operation.
+    /// Creates the zone and the records that the operations use.
     func prepare() async throws {
         try await database.save(CKRecordZone(zoneID: trips))
         try Data(content(3_000)).write(to: photo)
@@ -51,7 +51,7 @@ struct LongLivedScene: Sendable {
         return try #require(try await container.longLivedOperation(for: id))
     }
 
-    /// An operation that outlives its process, on what the service was given for it.
+    /// An operation that outlives its process, with the zone and the records that it uses.
     func prepared(_ kind: LongLivedKind) async throws -> CKOperation {
         try await prepare()
         let operation = operation(kind)
@@ -65,7 +65,7 @@ struct LongLivedScene: Sendable {
         return operation
     }
 
-    /// The folders of what is kept.
+    /// The folders of the stored operations.
     var journals: [URL] {
         let root = folder.appendingPathComponent("operations")
         let names = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String }
@@ -73,7 +73,7 @@ struct LongLivedScene: Sendable {
             .map { root.appendingPathComponent($0).deletingLastPathComponent() }
     }
 
-    /// The end of the completion block, after which nothing is kept, is reported by nothing else.
+    /// Waits until no stored operation is left. No callback reports this, as it happens after the completion block.
     func waitUntilForgotten() async {
         for _ in 0..<100_000 {
             if journals.isEmpty { return }
@@ -95,7 +95,7 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
     case modifySubscriptions
     case fetchSubscriptions
 
-    /// The request that does the work.
+    /// The path of the request that does the work.
     var path: String {
         switch self {
         case .modifyRecords: RecordsModify.path
@@ -147,7 +147,7 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// What the blocks are reported, whoever runs the operation to its end.
+    /// The reports of the blocks, whichever process finishes the operation.
     var reported: [String] {
         switch self {
         case .modifyRecords: ["save new 4 true", "delete old", "result"]
@@ -230,7 +230,7 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
         return " \((error as? CKError)?.code.rawValue ?? 0)"
     }
 
-    /// Looks at what the service has afterwards.
+    /// Checks the service's record after the operation.
     func check(_ scene: LongLivedScene) async throws {
         guard self == .modifyRecords else { return }
         let record = try await scene.database.record(for: hut("new").recordID)
@@ -241,21 +241,21 @@ enum LongLivedKind: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// Something with a name of its own in a report.
+/// A value that reports show by its name.
 private protocol Named: SendableMetatype { var reportedName: String { get } }
 extension CKRecord.ID: Named { fileprivate var reportedName: String { recordName } }
 extension CKRecordZone.ID: Named { fileprivate var reportedName: String { zoneName } }
 extension String: Named { fileprivate var reportedName: String { self } }
 
 extension Log {
-    /// A block that notes an item's outcome.
+    /// A block that logs an item's outcome.
     fileprivate func items<ID: Named, Value>(
         _ word: String
     ) -> @Sendable (ID, Result<Value, any Error>) -> Void {
         { id, result in self.add("\(word) \(id.reportedName)\(LongLivedKind.suffix(result))") }
     }
 
-    /// A block that notes how an operation ended.
+    /// A block that logs how an operation ended.
     fileprivate func end<Value>() -> @Sendable (Result<Value, any Error>) -> Void {
         { self.add("result\(LongLivedKind.suffix($0))") }
     }

@@ -6,16 +6,16 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Long-lived operations whose process is killed, and which the next process goes on with.
+/// Long-lived operations whose process is killed, and which the next process resumes.
 @Suite(.serialized, .timeLimit(.minutes(20)))
 struct LongLivedTests {
     /// When the process is killed.
     enum Moment: String, CaseIterable, Codable, Sendable {
-        /// On the disk, not sent.
+        /// The operation is stored and not sent.
         case persisted
-        /// Served, not answered.
+        /// The service has served the request, and its answer has not arrived.
         case served
-        /// Told, but not to its end.
+        /// The results are reported, and the completion block has not finished.
         case reported
     }
 
@@ -39,7 +39,7 @@ struct LongLivedTests {
             switch moment {
             case .persisted:
                 operation.longLivedOperationWasPersistedBlock = {
-                    // What was to be uploaded is in the journal, too.
+                    // The files to upload must be in the journal too.
                     try? FileManager.default.removeItem(at: scene.photo)
                     kill(getpid(), SIGKILL)
                 }
@@ -108,7 +108,7 @@ struct LongLivedTests {
                 guard path == "records/modify" else { return }
                 let ids = try await container.allLongLivedOperationIDs()
                 log.add("listed \(ids == [id])")
-                // It is in good hands.
+                // A running operation is not returned.
                 log.add("free \(try await container.longLivedOperation(for: id) != nil)")
             }
         }
@@ -156,7 +156,7 @@ struct LongLivedTests {
         }
     }
 
-    /// Goes on with what a process left, and hears of its end as that would have.
+    /// Resumes the operation of an earlier process, and expects the reports that it would have got.
     private func expectReported(
         _ kind: LongLivedKind, resumedIn scene: LongLivedScene
     ) async throws {
@@ -167,7 +167,7 @@ struct LongLivedTests {
         #expect(log.all == kind.reported)
     }
 
-    /// The code with which a save ends that may not reach the service.
+    /// The error code of a save that must not reach the service.
     private func outcome(
         of operation: CKOperation, unsentIn scene: LongLivedScene
     ) async -> Int? {
@@ -281,7 +281,7 @@ struct LongLivedTests {
         try Data("x".utf8).write(
             to: folder.deletingLastPathComponent().appendingPathComponent("notes.txt"))
         if name == "description" { return }
-        // Without a whole outcome it is done again.
+        // Without a complete outcome the operation runs again.
         let operation = try await scene.resumed()
         let log = Log()
         LongLivedKind.fetchRecords.listen(operation, log)
@@ -310,7 +310,7 @@ struct LongLivedTests {
         operation.longLivedOperationWasPersistedBlock = { log.add("persisted") }
         await run(operation, on: scene.container)
         #expect(log.all == ["persisted"])
-        // The journal goes after the completion block.
+        // The journal is removed after the completion block.
         while try await !scene.container.allLongLivedOperationIDs().isEmpty { await Task.yield() }
         let root = scratch.folder.appendingPathComponent("operations")
         for account in try FileManager.default.contentsOfDirectory(atPath: root.path) {
@@ -339,7 +339,7 @@ struct LongLivedTests {
             operation.database = phone.privateCloudDatabase
             await run(operation, on: phone)
             #expect(log.all == ["true"])
-            // The journal goes after the completion block.
+            // The journal is removed after the completion block.
             while try await !phone.allLongLivedOperationIDs().isEmpty { await Task.yield() }
             try await phone.privateCloudDatabase.save(CKRecordZone(zoneName: "Later"))
             withExtendedLifetime(cloud) {}

@@ -106,7 +106,7 @@ private struct OldCodeInUse: OldCode {
 }
 
 extension OldCodeInUse {
-    /// Operations on an item that is there and one that is not, with both kinds of blocks at the end.
+    /// Operations on an existing item and a missing one, with old and new blocks at the end.
     @available(*, deprecated)
     func partial(_ log: Log) -> [CKDatabaseOperation] {
         @Sendable func tell(_ count: Int?, _ error: (any Error)?) {
@@ -153,7 +153,7 @@ extension OldCodeInUse {
         #expect(old.names() == ["1", "2", "2", "11", "8", "_defaultZone", "0", "Users"])
     }
 
-    /// Saves `a`, refuses `b`.
+    /// Saves `a` and refuses `b`.
     private var half: CKDatabase {
         database { request, _ in
             if request is RecordsModify.Request {

@@ -6,7 +6,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// From the first moment of an operation to what is left of it.
+/// The life of an operation, from its creation to its release.
 @Suite(.timeLimit(.minutes(20)))
 struct OperationLifeTests {
     private let log = Log()
@@ -27,7 +27,7 @@ struct OperationLifeTests {
         return operation
     }
 
-    /// A database that never answers, and the requests as they reach it.
+    /// A database that never answers, and a stream of its requests.
     private func silentDatabase() -> (CKDatabase, AsyncStream<Void>) {
         let (started, starts) = AsyncStream.makeStream(of: Void.self)
         let database = database { request, _ in
@@ -213,7 +213,7 @@ struct OperationLifeTests {
         #expect(overlaps.load(ordering: .relaxed) == 0)
     }
 
-    // MARK: Once and gone
+    // MARK: Use and release
 
     @Test("What an operation needed goes with its end, even where a block holds it")
     func finishedOperationIsReleased() async {
@@ -239,7 +239,7 @@ struct OperationLifeTests {
             weakFetch = fetch
             await run(fetch, on: database)
         }
-        // The queue lets go of an operation just after its completion block was called.
+        // The queue releases an operation just after its completion block was called.
         for _ in 0..<10_000 where weakModify != nil || weakFetch != nil { await Task.yield() }
         #expect(weakModify == nil && weakFetch == nil)
     }
@@ -340,7 +340,7 @@ struct OperationLifeTests {
         func configuration(_ seconds: Double?) -> CKOperation.Configuration {
             let configuration = CKOperation.Configuration()
             if let seconds { configuration.timeoutIntervalForRequest = seconds }
-            // Another setting: what is set of one says nothing of the others.
+            // Another setting, which must not affect the timeout.
             configuration.qualityOfService = .userInitiated
             return configuration
         }
@@ -349,7 +349,7 @@ struct OperationLifeTests {
         ]
         for (own, group, database, _) in cases {
             let operation = CKFetchRecordsOperation(recordIDs: [hut("a").recordID])
-            // Through a copy, which knows what was set.
+            // A copy keeps track of which settings were set.
             let copy = configuration(own).copy() as? CKOperation.Configuration
             operation.configuration = copy
             operation.group = CKOperationGroup()
@@ -377,7 +377,7 @@ struct OperationLifeTests {
     }
 }
 
-/// Notes how long each request may take, and answers nothing.
+/// Records the time limit of each request, and answers nothing.
 private struct TimesTransport: Transport {
     var note: @Sendable (Double) -> Void
 

@@ -5,7 +5,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What all operations have in common.
+/// Behaviour that all operations have in common.
 @Suite struct OperationTests {
     private func fetch(_ log: Log) -> CKFetchRecordsOperation {
         let operation = CKFetchRecordsOperation(recordIDs: [hut("a").recordID])
@@ -127,7 +127,7 @@ import Testing
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let operation = fetch(log)
-        // Of Foundation's Operation, as the guides set it.
+        // The property of Foundation's Operation, as Apple's guides set it.
         operation.qualityOfService = .utility
         await run(operation, on: database)
         #expect(log.all == ["ok"] && transport.requests.count == 3)
@@ -146,7 +146,7 @@ import Testing
         patient.group = group
         await run(patient, on: database)
         #expect(log.all == ["ok"] && transport.timeouts == [9, 9, 9])
-        // What the operation says itself counts for more.
+        // The operation's own settings take precedence.
         let (own, ownSlept) = (Log(), Log())
         let (other, otherTransport) = flaky(ownSlept)
         let impatient = fetch(own)

@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Queries for what the user made, by the name that CloudKit gives to whoever asks.
+/// Queries for the user's own records, by the name that CloudKit gives to the current user.
 @Suite struct OwnRecordsQueryTests {
     @Test(arguments: ["creatorUserRecordID", "lastModifiedUserRecordID", "___createdBy"])
     func currentUserNameFindsOwnRecords(_ key: String) async throws {
@@ -20,7 +20,7 @@ import Testing
         func names(_ predicate: NSPredicate, _ person: CKContainer) async throws -> [String] {
             let query = CKQuery(recordType: "Hut", predicate: predicate)
             let page = try await person.publicCloudDatabase.records(matching: query)
-            // As the app sees the same records itself.
+            // The app's own evaluation of the predicate agrees.
             for record in try page.matchResults.map({ try $0.1.get() }) {
                 #expect(predicate.evaluate(with: record))
             }

@@ -4,11 +4,11 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// What predicates become on the wire.
+/// The filters that predicates become in a request.
 @Suite struct PredicateTests {
     typealias Filter = QueryDictionary.Filter
 
-    /// Runs a query and gives the filters that the service received.
+    /// Runs a query and returns the filters that the service received.
     private func filters(_ predicate: NSPredicate) async throws -> [Filter]? {
         let transport = ScriptedTransport { _, _ in RecordsQuery.Answer(records: []) }
         let query = CKQuery(recordType: "Hut", predicate: predicate)
@@ -266,7 +266,7 @@ import Testing
             block, NSCompoundPredicate(andPredicateWithSubpredicates: [block]),
         ]
         for predicate in predicates {
-            // What cannot be sent is told when the query runs, not here.
+            // A predicate that cannot be sent fails when the query runs, not here.
             let query = CKQuery(recordType: "Hut", predicate: predicate)
             let subscription = CKQuerySubscription(
                 recordType: "Hut", predicate: predicate, subscriptionID: "s")
@@ -281,7 +281,7 @@ import Testing
         #expect(log.all.isEmpty)
     }
 
-    /// Each of these would use up the stack of whoever reads it.
+    /// Each of these could use up the stack of its parser.
     @Test(arguments: [
         ("(", "a == 1", ")"), ("NOT ", "a == 1", ""), ("!", "a == 1", ""), ("(", "a", ") == 1"),
         ("a IN {", "1", "}"), ("a IN ", "{{{", "}}}"),

@@ -4,7 +4,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// Queries against a whole service: each form of predicate finds what it says.
+/// Queries against a whole service: each form of predicate finds the matching records.
 @Suite struct QueryTests {
     private static let munich = CLLocation(latitude: 48.137, longitude: 11.575)
 
@@ -93,7 +93,7 @@ import Testing
         for (index, (predicate, expected)) in cases.enumerated() {
             #expect(try await names(predicate, in: database) == expected, "case \(index)")
         }
-        // In development a type that came into being by a save has the mark.
+        // In development a record type that a save created has the index for this.
         let user = try await container.userRecordID()
         #expect(
             try await names(NSPredicate(format: "creatorUserRecordID == %@", user), in: database)
@@ -108,7 +108,7 @@ import Testing
         let copy = try #require(sort.copy() as? CKLocationSortDescriptor)
         #expect(copy.key == "spot" && copy.relativeLocation == Self.munich)
 
-        // Also from an archive, page by page.
+        // Also with an archived query, page by page.
         let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
         query.sortDescriptors = [sort]
         let kept = try #require(
@@ -146,7 +146,7 @@ import Testing
         var page = try await database.records(matching: query, inZoneWith: trips, resultsLimit: 1)
         var names = page.matchResults.map(\.0.recordName)
         while let cursor = page.queryCursor {
-            // A cursor that was archived goes on too.
+            // An archived cursor continues too.
             let kept = try #require(
                 try NSKeyedUnarchiver.unarchivedObject(
                     ofClass: CKQueryOperation.Cursor.self,

@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Testing
 
-/// Archives keep what they must, and what is no archive gives nil instead of ending the process.
+/// Archives keep what they must, and other data decodes to nil instead of ending the process.
 @Suite struct ArchiveTests {
     private func full() -> CKRecord {
         let record = hut("hut-3")
@@ -47,7 +47,7 @@ import Testing
         #expect(copy.allKeys().isEmpty && copy.changedKeys().isEmpty)
     }
 
-    /// A device that keeps them in its rows compares bytes to see whether a record changed.
+    /// A device that stores system fields compares their bytes to see whether a record changed.
     @Test func sameSystemFieldsMakeSameBytes() throws {
         func bytes(_ record: CKRecord) -> Data {
             let coder = NSKeyedArchiver(requiringSecureCoding: true)
@@ -160,13 +160,13 @@ import Testing
             withRootObject: full(), requiringSecureCoding: true)
         for length in stride(from: 0, to: data.count, by: 7) {
             let cut = data.prefix(length)
-            // Refused with an error or with nil: both are no record.
+            // An error and nil both mean that there is no record.
             let record = try? NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: cut)
             #expect(record == nil)
         }
     }
 
-    /// Reads a record's archive of which single parts are others'.
+    /// Decodes a record's archive in which some parts are replaced.
     private func record(_ parts: [String: NSObject & NSSecureCoding]) throws -> CKRecord? {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         var all: [String: NSObject & NSSecureCoding] = [

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusTesting
 import Testing
 
-/// What an operation was asked for is what it does: the records, the fields, the pages, the policy.
+/// Operations do what was requested: the records, the fields, the pages, the policy.
 @Suite struct AskedForTests {
     private func trip(huts count: Int = 0) async throws -> (Trip, CKDatabase) {
         let trip = try await Trip()
@@ -76,7 +76,7 @@ import Testing
             #expect(log.all == (isSaved ? [] : ["serverRecordChanged"]))
             let now = try await database.record(for: trip.hutBelow.recordID)
             #expect(now["name"] as? String == (isSaved ? "ours" : "theirs"))
-            // All keys are sent, or only the changed one.
+            // One policy sends all keys, the other only the changed one.
             let beds = stale["beds"] as? Int
             #expect(now["beds"] as? Int == (policy == .allKeys ? beds : 10))
         }
@@ -127,14 +127,14 @@ import Testing
         }
         #expect(names.allSatisfy { $0.count <= 1 } && names.count >= 3)
         #expect(Set(names.joined()) == ["A", "B", "Trips"])
-        // All at once, a token is told after every page but the last.
+        // When all pages are fetched, a token is reported after every page but the last.
         let all = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
         all.resultsLimit = 1
         let log = Log()
         all.recordZoneWithIDChangedBlock = { _ in log.add("zone") }
         all.changeTokenUpdatedBlock = { _ in log.add("token") }
         await run(all, on: database)
-        // The default zone takes no place in the feed.
+        // The default zone is not in the feed.
         #expect(log.all == ["zone", "token", "zone", "token", "zone"], "\(log.all)")
     }
 
@@ -159,12 +159,12 @@ import Testing
             configuration.previousServerChangeToken = end.serverChangeToken
             if !end.moreComing { break }
         }
-        // What one request saved, as the first three records, is in one page.
+        // The records of one request, as the first three, are in one page.
         #expect(pages.map(\.count) == [3, 2, 1])
         let records = pages.flatMap { $0 }
         #expect(records.count == 6)
         #expect(Set(records.flatMap { $0.allKeys() }) == ["name"])
-        // What was fetched is not fetched again.
+        // Fetched changes are not fetched again.
         let log = Log()
         let after = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [trips], configurationsByRecordZoneID: [trips: configuration])
@@ -338,7 +338,7 @@ import Testing
         let ids: [CKShare.Participant.ID] = share.participants.map(\.participantID)
         #expect(Set(ids).count == 3)
         let links = ids.map { share.oneTimeURL(for: $0) }
-        // The owner needs none, and nobody has another's.
+        // The owner has none, and each participant has a different one.
         #expect(links.filter { $0 == nil }.count == 1 && Set(links).count == 3)
         let again = try #require(
             try await database.record(for: share.recordID) as? CKShare)
@@ -349,7 +349,7 @@ import Testing
 }
 
 extension Kept<CKRecord> {
-    /// A block that keeps the records that came.
+    /// A block that collects the fetched records.
     fileprivate func successes() -> @Sendable (CKRecord.ID, Result<CKRecord, any Error>) -> Void {
         { _, result in
             if case .success(let record) = result { self.add(record) }

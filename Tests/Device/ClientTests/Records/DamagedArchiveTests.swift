@@ -4,7 +4,7 @@ import StratusTesting
 import TestSeeds
 import Testing
 
-/// Whatever is wrong with an archive's content, it is nil or an object that can be used.
+/// Whatever is damaged in an archive's content, it decodes to nil or to a usable object.
 @Suite struct DamagedArchiveTests {
     private static func record() -> CKRecord {
         let record = CKRecord(
@@ -49,7 +49,7 @@ import Testing
         return subscription
     }
 
-    /// - Parameter isEverOptional: whether an archive without anything is an object too.
+    /// - Parameter isEverOptional: Whether an empty archive decodes to an object too.
     private func expectNoHarm<Object: NSObject & NSCoding>(
         _ object: Object, rounds: Int = 2_000, isEverOptional: Bool = false
     ) {
@@ -66,7 +66,7 @@ import Testing
             _ = DamagedCoder.parts(of: copy)
             use(copy)
         }
-        // Else the damage would be too great to tell anything.
+        // Otherwise the damage would be too great to show anything.
         #expect(read > 0 && (read < rounds || isEverOptional))
     }
 
@@ -179,7 +179,7 @@ import Testing
         #expect(copy.defaultConfiguration.qualityOfService == .utility)
         #expect(copy.defaultConfiguration.timeoutIntervalForRequest == 5)
         #expect(!copy.defaultConfiguration.allowsCellularAccess)
-        // What was never set gives way to others still.
+        // A setting that was never set has its default.
         #expect(copy.defaultConfiguration.timeoutIntervalForResource == 604_800)
     }
 }

@@ -3,8 +3,8 @@ import StratusTesting
 
 /// A keyed archive in memory whose content a test can damage before it is read.
 ///
-/// Foundation's own archives cannot be used for that: bits bent in their frame end the process in
-/// Foundation, before any code of the framework runs.
+/// Foundation's own archives cannot be used for that: damaged bits in their frame end the process in Foundation, before
+/// any code of the framework runs.
 final class DamagedCoder: NSCoder {
     indirect enum Part {
         case text(String)
@@ -21,7 +21,7 @@ final class DamagedCoder: NSCoder {
         self.parts = parts
     }
 
-    /// What an object writes of itself.
+    /// The parts that an object encodes.
     static func parts(of object: any NSCoding) -> [String: Part] {
         let coder = DamagedCoder()
         object.encode(with: coder)
@@ -51,7 +51,7 @@ final class DamagedCoder: NSCoder {
         switch parts[key] {
         case .text(let text): text as NSString as? Object
         case .data(let data): data as NSData as? Object
-        // An archive names the class, and refuses another.
+        // An archive stores the class, and refuses another one.
         case .object(let parts) where type != NSString.self && type != NSData.self:
             Object(coder: DamagedCoder(parts))
         default: nil

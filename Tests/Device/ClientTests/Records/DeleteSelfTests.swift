@@ -2,7 +2,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// References that go with their target, from an app's side.
+/// References with the action `deleteSelf`, from an app's side.
 @Suite struct DeleteSelfTests {
     @Test func missingTargetIsAReferenceViolation() async throws {
         let container = try await TestCloud().container(

@@ -259,7 +259,7 @@ import Testing
         #expect((fetched.last as? CKRecordZoneSubscription)?.zoneID == trips)
     }
 
-    /// A service that says so for ever would be asked for ever.
+    /// Otherwise a service that always returns the same token would be asked for ever.
     @Test func repeatedChangeTokenEndsFetch() async throws {
         let transport = ScriptedTransport { request, _ in
             guard let zones = (request as? ChangesZone.Request)?.zones else {
@@ -267,7 +267,7 @@ import Testing
             }
             return ChangesZone.Answer(
                 zones.map { zone in
-                    // The second zone is as it should be.
+                    // The second zone's answer is correct.
                     let isGood = zone.zoneID.zoneName != "Trips"
                     return .success(
                         ChangesZone.Page(
@@ -275,7 +275,7 @@ import Testing
                             moreComing: !isGood))
                 })
         }
-        // So that without the check the test ends too.
+        // The test also ends without the check.
         let limited = ScriptedTransport { request, target in
             guard transport.requests.count < 20 else { throw CancellationError() }
             if request is ChangesZone.Request {
@@ -331,11 +331,11 @@ import Testing
         operation.perRecordResultBlock = { recordID, _ in log.add(recordID.recordName) }
         await run(operation, on: container.publicCloudDatabase)
         #expect(log.all == ["_ida"])
-        // Asked once, remembered from then on.
+        // Requested once, and cached from then on.
         #expect(transport.requests(EmptyBody.self).count == 1)
     }
 
-    /// As the service answers who was disabled by its operator.
+    /// The service's answer to a user whom its operator disabled.
     @Test func disabledAccountIsRestricted() async throws {
         let transport = ScriptedTransport { _, _ in
             throw ServiceFailure(

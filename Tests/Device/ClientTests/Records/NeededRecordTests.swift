@@ -1,7 +1,7 @@
 import StratusClient
 import Testing
 
-/// Which records others need, and the order that gives.
+/// Which records other records need, and the order that follows.
 @Suite struct NeededRecordTests {
     private func record(
         _ name: String, owners: [String] = [], parent: String? = nil, friends: [String] = []

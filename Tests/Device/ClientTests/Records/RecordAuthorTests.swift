@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Testing
 
-/// Who made a record and who changed it: the user's own name is the one that CloudKit shows.
+/// Who created and who changed a record: the current user has the name that CloudKit shows.
 @Suite struct RecordAuthorTests {
     @Test func ownRecordsNameCurrentUser() async throws {
         let trip = try await Trip()

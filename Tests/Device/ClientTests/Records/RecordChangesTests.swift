@@ -4,7 +4,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// That what an app changed reaches the service: whenever it was changed, archived or merged.
+/// An app's changes reach the service, whenever the record was changed, archived or merged.
 @Suite struct RecordChangesTests {
     typealias SavePolicy = CKModifyRecordsOperation.RecordSavePolicy
 
@@ -22,7 +22,7 @@ import Testing
         return (database, transport)
     }
 
-    /// Saves a record, and changes it while the request is under way.
+    /// Saves a record and changes it while the request is in flight.
     private func save(
         _ record: CKRecord, on device: (database: CKDatabase, transport: TappedTransport),
         policy: SavePolicy = .ifServerRecordUnchanged,
@@ -97,7 +97,7 @@ import Testing
             record["note"] = nil
         }
         #expect(record.changedKeys().isEmpty)
-        // A removal that is repeated is one.
+        // A removal that is repeated during the save counts once.
         record["name"] = nil
         try await save(record, on: device) {
             record["name"] = "again"

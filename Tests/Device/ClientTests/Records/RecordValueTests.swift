@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Testing
 
-/// What a value reads as after it was set (Compatibility.md, "Values").
+/// The value that a field returns after it was set (Compatibility.md, "Values").
 @Suite struct RecordValueTests {
     let record = CKRecord(recordType: "Hut")
 

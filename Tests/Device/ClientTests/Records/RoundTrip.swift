@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What comes out of an archive that an object was put into.
+/// Archives an object and decodes it.
 func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Object {
     let data = try NSKeyedArchiver.archivedData(
         withRootObject: object, requiringSecureCoding: true)
@@ -9,7 +9,7 @@ func roundTrip<Object: NSObject & NSSecureCoding>(_ object: Object) throws -> Ob
         try NSKeyedUnarchiver.unarchivedObject(ofClass: Object.self, from: data))
 }
 
-/// What comes out of an archive of single parts, and of something unrelated.
+/// Decodes an archive of single parts and something unrelated.
 func decodeParts<Object: NSSecureCoding>(
     _ type: Object.Type, _ parts: [String: NSObject & NSSecureCoding] = [:]
 ) throws -> Object? {

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusTesting
 import Testing
 
-/// Who takes part in a share has a name there.
+/// Participants of a share have names there.
 @Suite struct ParticipantNameTests {
     @Test func participantsHaveNameComponents() async throws {
         let storage = SQLiteStorageEngine.inMemory()
@@ -35,7 +35,7 @@ import Testing
         let joined = try await bo.accept(metadata)
         let names = joined.participants.map { $0.userIdentity.nameComponents?.givenName }
         #expect(names == ["Ida", "Bo"])
-        // Others see by what the owner is found no more than before.
+        // Participants still do not see the owner's address.
         #expect(joined.owner.userIdentity.lookupInfo == nil)
         let owned = try #require(try await database.record(for: share.recordID) as? CKShare)
         let participant = try #require(owned.participants.last)

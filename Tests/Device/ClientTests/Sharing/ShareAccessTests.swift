@@ -4,19 +4,19 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// Requests for access to shares: asked by people who have the link, answered by the owner.
+/// Requests for access to shares: sent by people who have the link, answered by the owner.
 @Suite struct ShareAccessTests {
-    /// A share that takes requests.
+    /// A share that accepts access requests.
     private func openShare(_ trip: Trip) async throws -> CKShare {
         try await trip.share { $0.allowsAccessRequests = true }
     }
 
-    /// The share as the service has it now.
+    /// The current share of the service.
     private func fetched(_ share: CKShare, by database: CKDatabase) async throws -> CKShare {
         try #require(try await database.record(for: share.recordID) as? CKShare)
     }
 
-    /// Asks for access; what the two blocks were given.
+    /// Requests access, and returns the calls of the two blocks.
     private func ask(_ urls: [URL], in container: CKContainer) async -> [String] {
         let log = Log()
         func word(_ result: Result<Void, any Error>) -> String {
@@ -85,7 +85,7 @@ import Testing
         #expect(
             await ask([link, nothing, strange], in: trip.cy)
                 == ["\(short) \(unknown)", "none \(unknown)", "/ 12", "taken"])
-        // Who may join already is told so.
+        // A person who may already join gets an error that says so.
         let invited = CKError.Code.participantAlreadyInvited.rawValue
         for person in [trip.bo, trip.ida] {
             #expect(await ask([link], in: person) == ["\(short) \(invited)", "taken"])
@@ -161,7 +161,7 @@ import Testing
         #expect(seen.allowsAccessRequests && seen.requesters.isEmpty)
     }
 
-    /// A request that comes while the owner edits the share is not lost by the edit.
+    /// A request for access during the owner's edit is not lost by the edit.
     @Test func concurrentAccessRequestConflictsWithShareSave() async throws {
         let trip = try await Trip()
         let share = try await openShare(trip)
@@ -191,7 +191,7 @@ import Testing
         }
         let shares = Kept<CKShare>()
         let known = record(["_bo", "_cy", "_di"], ["_eve"], tag: "t1")
-        // Gus has asked since.
+        // Gus has requested access since.
         let answer = record(["_cy", "_di", "_gus"], ["_eve"], tag: "t2")
         let transport = ScriptedTransport { request, _ in
             if request is RecordsLookup.Request { return RecordsLookup.Answer(records: [known]) }

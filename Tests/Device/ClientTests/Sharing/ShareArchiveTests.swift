@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Testing
 
-/// Archives of what belongs to sharing, and of what is none.
+/// Archives of shares and their metadata, and of other data.
 @Suite struct ShareArchiveTests {
     @Test func archivedShareKeepsUnsavedChanges() async throws {
         let trip = try await Trip()
@@ -14,7 +14,7 @@ import Testing
         #expect(copy.participants.map(\.permission) == [.readWrite, .readWrite])
         #expect(copy.currentUserParticipant?.role == .owner)
         #expect(copy.changedKeys() == ["stage"])
-        // It knows what is new, and saves it.
+        // The copy has the unsaved changes, and saves them.
         try await trip.ida.privateCloudDatabase.save(copy)
         let saved = try await trip.ida.privateCloudDatabase.record(for: share.recordID)
         #expect((saved as? CKShare)?.participants.last?.permission == .readWrite)
@@ -58,14 +58,14 @@ import Testing
         let share = try await trip.shareWithBo()
         let reader = try systemFields(of: share)
         let copy = try #require(CKRecord(coder: reader) as? CKShare)
-        // The title, at the end of the link, is a field, and no part of the system's.
+        // The title, at the end of the link, is a field, and is not among the system fields.
         #expect(copy.participants == share.participants && copy.url?.path == share.url?.path)
         #expect(copy.currentUserParticipant?.role == .owner)
         let whole = try NSKeyedArchiver.archivedData(
             withRootObject: share, requiringSecureCoding: true)
         let again = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: whole)
         #expect((again as? CKShare)?.participants == share.participants)
-        // What is no share is none.
+        // Another record does not decode as a share.
         let trail = NSKeyedArchiver(requiringSecureCoding: true)
         trip.trail.encode(with: trail)
         trail.finishEncoding()
@@ -92,7 +92,7 @@ import Testing
         #expect(copy.rootRecord?["region"] as? String == "Alps")
         #expect(copy.ownerIdentity == metadata.ownerIdentity)
         #expect(copy.share.url == share.url)
-        // An invitation that was kept is accepted later.
+        // An archived invitation can be accepted later.
         #expect(try await trip.bo.accept(copy).recordID == metadata.share.recordID)
     }
 
@@ -163,7 +163,7 @@ import Testing
         let data = try NSKeyedArchiver.archivedData(
             withRootObject: metadata, requiringSecureCoding: true)
         for length in stride(from: 0, to: data.count, by: 31) {
-            // Refused with an error or with nil: both are nothing.
+            // An error and nil both mean that there is no metadata.
             let copy = try? NSKeyedUnarchiver.unarchivedObject(
                 ofClass: CKShareMetadata.self, from: data.prefix(length))
             #expect(copy == nil)

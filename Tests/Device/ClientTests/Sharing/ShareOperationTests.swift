@@ -4,7 +4,7 @@ import StratusTesting
 import Synchronization
 import Testing
 
-/// The operations of sharing: their blocks, new and old, and what they tell of single items.
+/// The operations of sharing: their blocks, new and old, and their results for single items.
 @Suite struct ShareOperationTests {
     @Test func metadataOperationReportsEachLink() async throws {
         let trip = try await Trip()
@@ -184,7 +184,7 @@ import Testing
     }
 }
 
-/// What a test's callbacks were given.
+/// Values that a test's callbacks received.
 final class Kept<Value: Sendable>: Sendable {
     private let values = Mutex<[Value]>([])
 

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// What a save of a share sends, and what is changed while it is under way.
+/// What a save of a share sends, and changes that are made while it is in flight.
 @Suite struct ShareSavingTests {
     private let owner = ParticipantDictionary(
         participantID: "1", userIdentity: UserIdentityDictionary(userRecordName: "_ida"),
@@ -62,13 +62,13 @@ import Testing
             saving: [root, share], deleting: [], savePolicy: .allKeys)
         let request = try #require(transport.requests(RecordsModify.Request.self).first)
         let sent = request.operations[1]
-        // Without its change tag a share is made, whatever the policy.
+        // A share without a change tag is created, whatever the policy.
         #expect(sent.kind == .create && sent.record.share?.root?.recordName == "a")
         #expect(sent.record.share?.participants == nil)
         #expect(sent.record.share?.publicPermission == nil)
     }
 
-    /// While a save is under way, the app removes Bo, who was sent, adds Cy, and lets Di write.
+    /// While a save is in flight, the app removes Bo, who was sent, adds Cy, and lets Di write.
     @Test func participantChangesDuringSaveAreKept() async throws {
         let bo = invited("2", "bo@example.org")
         let di = invited("4", "di@example.org")
@@ -111,7 +111,7 @@ import Testing
         return try await container(transport).shareParticipant(forEmailAddress: address)
     }
 
-    /// Another service may answer less; nothing of it ends the process.
+    /// Another service may leave parts out; the process must not end.
     @Test func sparseShareAnswersDoNotTrap() async throws {
         let transport = ScriptedTransport { request, _ in
             switch request {

@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// The owner's side of shares, as tutorials have it.
+/// The owner's side of shares, as in tutorials.
 @Suite struct ShareTests {
     @Test func savedShareHasRootAndURL() async throws {
         let trip = try await Trip()
@@ -122,7 +122,7 @@ import Testing
             try #require(try await database.allRecordZones().first { $0.zoneID == trips }),
         ]
         for zone in zones { #expect(zone.share?.recordID == share.recordID) }
-        // Whoever joins sees everything in the zone, and its share.
+        // A participant sees everything in the zone, and its share.
         let metadata = try await trip.bo.shareMetadata(for: try #require(share.url))
         #expect(metadata.hierarchicalRootRecordID == nil && metadata.rootRecord == nil)
         try await trip.join(share, trip.bo)
@@ -146,10 +146,10 @@ import Testing
         let database = trip.ida.privateCloudDatabase
         let bo = try #require(share.participants.last)
         #expect(bo.role == .privateUser && bo.userIdentity.lookupInfo?.emailAddress != nil)
-        // What is set on a participant counts.
+        // A change of a participant is saved with the share.
         bo.permission = .readWrite
         try await database.save(share)
-        // The same person again is the same participant.
+        // The same person added again is the same participant.
         let same = try await trip.ida.shareParticipant(forEmailAddress: "bo@example.org")
         #expect(same == bo && same.hash == bo.hash && same.participantID != bo.participantID)
         same.permission = .readOnly
@@ -187,7 +187,7 @@ import Testing
         #expect((error?.clientRecord as? CKShare)?.participants.count == 1)
         server.removeParticipant(try #require(server.participants.last))
         try await database.save(server)
-        // A key alone is saved by the policy.
+        // A change of a field alone is saved by the policy.
         stale["stage"] = 2
         let fresh = try #require(share.copy() as? CKShare)
         fresh["stage"] = 7
@@ -238,7 +238,7 @@ import Testing
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         let database = trip.ida.privateCloudDatabase
-        // Another spelling of the address: the service knows that it is the same.
+        // Another spelling of the address: the service knows that it is the same address.
         share.addParticipant(try await trip.ida.shareParticipant(forEmailAddress: "BO@example.org"))
         #expect(await codeOf { try await database.save(share) } == .participantAlreadyInvited)
     }
@@ -262,7 +262,7 @@ import Testing
         let share = try await trip.shareWithBo()
         try await trip.join(share, trip.bo)
         let database = trip.ida.privateCloudDatabase
-        // With the root in the batch, the root says so at once.
+        // When the root is in the same batch, it has no share afterwards.
         trip.trail["region"] = "Jura"
         let ended = try await database.modifyRecords(
             saving: [trip.trail], deleting: [share.recordID])

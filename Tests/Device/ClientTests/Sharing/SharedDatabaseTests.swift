@@ -78,7 +78,7 @@ import Testing
         #expect((seen["on"] as? CKRecord.Reference)?.recordID.zoneID == trips)
         try await shared.deleteRecord(withID: tent.recordID)
 
-        // Outside of the hierarchy, and with the root itself, a participant does nothing.
+        // A participant cannot write outside of the hierarchy, or delete the root.
         let alone = CKRecord(
             recordType: "Hut", recordID: CKRecord.ID(recordName: "alone", zoneID: zoneID))
         #expect(await codeOf { try await shared.save(alone) } == .permissionFailure)
@@ -156,7 +156,7 @@ import Testing
             try await trip.ida.privateCloudDatabase.record(for: share.recordID) as? CKShare)
         #expect(own.participants.map(\.acceptanceStatus) == [.accepted, .removed])
         try await trip.join(share, trip.bo)
-        // Deleting the zone leaves too.
+        // A participant also leaves by deleting the zone.
         try await shared.deleteRecordZone(withID: try await trip.sharedZoneID())
         #expect(try await shared.allRecordZones().isEmpty)
         #expect(trip.trail.share != nil)
@@ -184,7 +184,7 @@ import Testing
         let share = try await trip.shareWithBo()
         let link = try #require(share.url)
         let metadata = try await trip.bo.shareMetadata(for: link)
-        // As long as invitations by address are open, the address may be Cy's, too.
+        // While an invitation by address is open, the address may also be Cy's.
         do {
             _ = try await trip.cy.shareMetadata(for: link)
             Issue.record("The link is Bo's.")
@@ -218,7 +218,7 @@ import Testing
         let other = try #require(share.oneTimeURL(for: share.participants[2].participantID))
         #expect(link != other && link.path == share.url?.path)
         #expect(share.oneTimeURL(for: share.owner.participantID) == nil)
-        // The share's own link is no invitation.
+        // The share's plain link is not an invitation.
         let plain = try #require(share.url)
         #expect(await codeOf { _ = try await trip.bo.shareMetadata(for: plain) } == .unknownItem)
         let metadata = try await trip.bo.shareMetadata(for: link)
@@ -233,7 +233,7 @@ import Testing
         #expect(joined.currentUserParticipant?.acceptanceStatus == .accepted)
         #expect(await codeOf { _ = try await trip.cy.accept(late) } == .unknownItem)
         #expect(await codeOf { _ = try await trip.cy.shareMetadata(for: link) } == .unknownItem)
-        // Who joined has no use for another place, and comes back by any link.
+        // A participant does not take another invitation, and can use any link again.
         _ = try await trip.bo.accept(try await trip.bo.shareMetadata(for: other))
         let own = try #require(
             try await trip.ida.privateCloudDatabase.record(for: share.recordID) as? CKShare)

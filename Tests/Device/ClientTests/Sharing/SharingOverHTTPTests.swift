@@ -5,7 +5,7 @@ import StratusWire
 import TestServing
 import Testing
 
-/// The same over HTTP: links have the server's name, and people are looked up by POST.
+/// Sharing over HTTP: links have the server's name, and people are looked up by POST.
 @Suite struct SharingOverHTTPTests {
     /// A server, and its address.
     private func withServer(
@@ -66,8 +66,7 @@ import Testing
         #expect(apples.shareLinkOrigin == "https://www.icloud.com")
     }
 
-    /// Ida's answer comes when Bo is signed in: he does not get it, and her next token is not taken
-    /// for his.
+    /// Ida's answer arrives after Bo has signed in: he does not get it, and her next token does not become his.
     @Test func lateAnswerOfEarlierAccountIsDiscardedOverHTTP() async throws {
         let gate = Gate()
         let cloud = gate.cloud()

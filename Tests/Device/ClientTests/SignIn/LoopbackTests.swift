@@ -3,9 +3,9 @@ import Testing
 
 @testable import StratusClient
 
-/// Who connects to the port on which an app waits for its sign-in.
+/// Connections to the port on which an app waits for its sign-in.
 @Suite struct LoopbackTests {
-    /// Any page and any program on the machine may try: nothing of theirs is taken, and nothing ends the waiting.
+    /// Any page and any program on the machine may connect: their requests are refused, and the app goes on waiting.
     @Test func strangersEndNoSignIn() async throws {
         try await SignInScene.run { scene, browser in
             let app = scene.start()
@@ -20,7 +20,7 @@ import Testing
                 func status(_ url: String, _ headers: [String: String] = [:]) async throws -> Int {
                     try await browser.get(url, headers: headers).status
                 }
-                // Another's token: without the state, with a wrong one, with two.
+                // Forged tokens: without the state, with a wrong one, with two.
                 for forged in [
                     evil, "\(evil)&state=", "\(evil)&state=\(state.dropLast())",
                     "\(evil)&state=\(String(repeating: "0", count: state.count))",
@@ -30,11 +30,11 @@ import Testing
                 ] {
                     #expect(try await status(place + "?" + forged) == 400, "\(forged)")
                 }
-                // Other paths that a browser would send elsewhere.
+                // Other paths, which a browser would resolve to another place.
                 for path in ["x?", ".//?", "%2e?", "x/../y?"] {
                     #expect(try await status(place + path + query) == 400, "\(path)")
                 }
-                // A page of another origin: by its name for this machine, by a form, by an image or a script.
+                // Requests of another origin: by another name of this machine, by a form, by an image or a script.
                 let port = try #require(URL(string: place)?.port)
                 for host in [
                     "localhost:\(port)", "127.0.0.1", "127.0.0.1.evil.example:\(port)",
@@ -54,7 +54,7 @@ import Testing
                     address, headers: ["Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"])
                 #expect(taken.status == 303)
                 #expect(taken.location?.contains("ckWebAuthToken") == false)
-                // The second answer finds nobody, or who has one already.
+                // A second answer finds no listener, or one that has its answer.
                 let second = try? await browser.get(address).status
                 #expect(second == nil || second == 410)
             }

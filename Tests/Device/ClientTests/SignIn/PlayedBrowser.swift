@@ -3,9 +3,9 @@ import Foundation
 import NIOCore
 import Testing
 
-/// What a person does at a browser: opens a page, fills in its form, and goes where the answer leads.
+/// A person's browser: it opens a page, fills in its form, and follows the answer.
 struct PlayedBrowser: Sendable {
-    /// An answer, and where it leads.
+    /// An answer, and its redirect.
     struct Page: Sendable {
         var status: Int
         var text: String
@@ -73,7 +73,7 @@ struct PlayedBrowser: Sendable {
             policy: response.headers.first(name: "Content-Security-Policy"))
     }
 
-    /// Signs in on a page, up to the answer that leads back to the app.
+    /// Signs in on a page, up to the answer that redirects to the app.
     func signIn(
         on page: URL, emailAddress: String, password: String = "correct horse"
     ) async throws -> Page {

@@ -20,7 +20,7 @@ struct SignInScene: Sendable {
     let apiToken: String
     let folder: URL
 
-    /// - Parameter callbackURL: Where the app's token lets a browser go.
+    /// - Parameter callbackURL: The address to which the app's token allows a redirect.
     static func run(
         callbackURL: String? = CallbackAddress.loopback,
         _ body: @escaping @Sendable (SignInScene, PlayedBrowser) async throws -> Void
@@ -45,13 +45,13 @@ struct SignInScene: Sendable {
         }
     }
 
-    /// The app on the device of Ida, who has signed in with her password.
+    /// The app on Ida's device, after she signed in with her password.
     func startedByIda() async throws -> (CKContainer, CKRecord.ID) {
         let app = start()
         return (app, try await app.signIn(emailAddress: Self.ida, password: "correct horse"))
     }
 
-    /// The app as it starts on the device.
+    /// The app after its start on the device.
     func start(world: CloudConnection.World = .init()) -> CKContainer {
         let connection = CloudConnection(
             environmentVariables: [
@@ -61,7 +61,7 @@ struct SignInScene: Sendable {
         return CKContainer(identifier: Self.container, connection: connection)
     }
 
-    /// The files in which the device keeps a sign-in.
+    /// The files in which the device stores a sign-in.
     var keptFiles: [URL] {
         get throws {
             try FileManager.default.contentsOfDirectory(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Signing in from within an app, at a real server and with a browser that is played.
+/// Signing in from within an app, with a real server and a simulated browser.
 @Suite struct SignInTests {
     @Test func signInOnPageIsKeptUntilSignOut() async throws {
         try await SignInScene.run { scene, browser in
@@ -37,7 +37,7 @@ import Testing
             #expect(mode as? Int == 0o600)
             #expect(!file.lastPathComponent.contains(scene.apiToken))
 
-            // The next start of the app, which is somebody before it is online.
+            // The restarted app knows its user before it is online.
             let next = scene.start()
             #expect(next.connection.hasAccount)
             #expect(next.connection.signedInUserRecordName == user.recordName)
@@ -48,7 +48,7 @@ import Testing
             #expect(try await next.accountStatus() == .noAccount)
             #expect(try scene.keptFiles.isEmpty)
             #expect(!scene.start().connection.hasAccount)
-            // The session is over for whoever else has its tokens.
+            // The session is over, also for a process that still has its tokens.
             #expect(try await app.accountStatus() == .temporarilyUnavailable)
         }
     }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// A process that runs for weeks, and one that runs for a second each day, both stay signed in.
+    /// A process that runs for weeks stays signed in, and so does an app that runs for a second each day.
     @Test func tokensOfAnswersAreKept() async throws {
         try await SignInScene.run { scene, _ in
             let uptime = Mutex<Double>(1_000)
@@ -94,12 +94,12 @@ import Testing
             _ = try await app.accountStatus()
             let second = try kept()
             #expect(second != first)
-            // The first answer of each process.
+            // Each process stores the tokens of its first answer.
             let next = scene.start(world: world)
             _ = try await next.accountStatus()
             let third = try kept()
             #expect(third != second)
-            // Who signs out elsewhere is not signed in again by a late answer.
+            // After a sign-out in another process a late answer does not sign in again.
             try next.connection.signOut()
             uptime.withLock { $0 += 61 }
             _ = try await app.accountStatus()
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// Told before anybody is asked for a password.
+    /// The error comes before the app opens a page that asks for a password.
     @Test func addressThatTokenDoesNotAllowOpensNoPage() async throws {
         for callback in [nil, "https://trails.example.org/in", "org.example.trails:/in"] {
             try await SignInScene.run(callbackURL: callback) { scene, _ in

@@ -4,7 +4,7 @@ import StratusRecords
 import StratusWire
 import Testing
 
-/// Whoever listens to a container on one connection shares a listener.
+/// Streams of one container on one connection share a listener.
 @Suite struct ListenerTests {
     private static func registering(_ request: any Sendable) -> any Sendable {
         guard request is TokensCreate.Request else { return EmptyBody() }
@@ -39,7 +39,7 @@ import Testing
         #expect(await next(&first) == "listening")
         feed.yield(payload("before"))
         #expect(await next(&first) == "before")
-        // Who comes late hears that the service is listened to, and nothing of what was.
+        // A later stream is told that the service is listened to, and gets no earlier notification.
         do {
             var second = connection.remoteNotifications(container: "iCloud.x").makeAsyncIterator()
             #expect(await next(&second) == "listening")
@@ -47,7 +47,7 @@ import Testing
             #expect(await next(&second) == "both")
             #expect(await next(&first) == "both")
         }
-        // The other one goes on.
+        // The other stream continues.
         feed.yield(payload("one"))
         #expect(await next(&first) == "one")
         #expect(transport.requests(TokensCreate.Request.self).count == 1)

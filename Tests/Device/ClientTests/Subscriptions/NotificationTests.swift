@@ -122,7 +122,7 @@ import Testing
             Issue.record("Not opened, closed and opened again")
             return
         }
-        // Apps hear of the openings alone.
+        // Apps are told only of the openings.
         polls.withLock { $0 = 0 }
         var openings = connection.remoteNotifications(container: "iCloud.y").makeAsyncIterator()
         guard case .listening = await openings.next(), case .listening = await openings.next()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// A process may have several connections, each with an account of its own.
+    /// A process may have several connections, each with its own account.
     @Test(.timeLimit(.minutes(20)))
     func accountChangeOfAnotherConnectionLeavesChannelOpen() async {
         let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
@@ -179,7 +179,7 @@ import Testing
         #expect(slept.all.count == 1)
     }
 
-    /// A service that holds no poll open, and says when nobody uses the way to it any more.
+    /// A service that does not hold polls open, and reports when its transport is released.
     private final class ImpatientTransport: Transport {
         private let onDeinit: @Sendable () -> Void
 
@@ -204,7 +204,7 @@ import Testing
         ) async throws -> NotificationPayload? { nil }
     }
 
-    /// A cancelled poll answers nil without an error; the listener must not ask for ever.
+    /// A cancelled poll returns nil without an error; the listener must not poll for ever.
     @Test(.timeLimit(.minutes(20))) func releasedListenerStopsPolling() async {
         let (gone, goes) = AsyncStream.makeStream(of: Void.self)
         do {
@@ -213,7 +213,7 @@ import Testing
                 world: .init(sleep: { _ in await Task.yield() }))
             for await _ in connection.remoteNotifications(container: "iCloud.x") { break }
         }
-        // The listener alone still has the transport; it ends with the listener.
+        // Only the listener still holds the transport, and releases it at its end.
         for await _ in gone { break }
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Testing
 
-/// What subscriptions ask for and notifications tell, word by word.
+/// What subscriptions request and notifications report, property by property.
 @Suite struct SymbolNotificationTests {
     private func everything() -> CKSubscription.NotificationInfo {
         CKSubscription.NotificationInfo(

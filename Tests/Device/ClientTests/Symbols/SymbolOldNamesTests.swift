@@ -2,8 +2,8 @@ import Foundation
 import StratusClient
 import Testing
 
-/// Names of Swift 3 and 4, each put beside what it stands for. They are deprecated; the requirement
-/// of a protocol keeps the warnings out of this build.
+/// Names of Swift 3 and 4, each with its replacement. They are deprecated; the requirement of a protocol keeps the
+/// warnings out of this build.
 private protocol OldNames {
     func types() -> [(any Any.Type, any Any.Type)]
     func constants() -> [(String, String)]

@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// What operations and databases are asked for, carried out.
+/// Options of operations and databases, and what they do.
 @Suite struct SymbolOperationTests {
     @Test func archivedOperationGroupKeepsProperties() throws {
         let group = CKOperationGroup()

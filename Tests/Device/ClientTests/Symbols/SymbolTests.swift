@@ -3,7 +3,7 @@ import StratusClient
 import StratusTesting
 import Testing
 
-/// Names whose values and behaviour no other suite states: Apple's numbers, words and copies.
+/// Names whose values and behaviour no other suite tests: Apple's numbers, words and copies.
 @Suite struct SymbolTests {
     @Test func constantsMatchCloudKit() {
         #expect(CKCurrentUserDefaultName == "__defaultOwner__")

@@ -1,6 +1,6 @@
 import CloudKit
 
-// What the memo asks of an error, whether it stands alone or inside a partial failure.
+// What the memo reads from an error, whether it is alone or inside a partial failure.
 extension CKError {
     public func isMissing() -> Bool {
         return isZoneMissing() || isItemMissing()

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: NeverForceUnwrap
-// The guides unwrap so; the programs are in their manner.
+// The guides force-unwrap in this way, and the programs follow their style.
 
 import CloudKit
 
@@ -147,7 +147,7 @@ public class Memo: MemoCloudDelegate {
         }
     }
 
-    /// Stores a record, over the other side's where ours is the younger.
+    /// Stores a record, and overwrites the other side's if ours is newer.
     private func store(record: CKRecord, completion: @escaping (Bool, Error?) -> Void) {
         let cloud = MemoCloud.shared
         cloud.store(record: record) { error in

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: NeverForceUnwrap
-// The guides unwrap so; the programs are in their manner.
+// The guides force-unwrap in this way, and the programs follow their style.
 
 import CloudKit
 
@@ -8,7 +8,7 @@ public protocol MemoCloudDelegate {
     func memoCloudChanged(record: CKRecord)
 }
 
-/// The requests that the memo makes, one operation each.
+/// The memo's requests, one operation each.
 @available(*, deprecated, message: "In the manner of Swift 3.")
 public class MemoCloud {
     static let shared = MemoCloud()
@@ -105,7 +105,7 @@ public class MemoCloud {
                     completion(error)
                     return
                 }
-                // The first save of all: make the zone, then once more.
+                // The first save: create the zone, then save again.
                 self.makeZone() { error in
                     guard error == nil else {
                         completion(error)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the tasks keep from one launch to the next: archived objects and marks by name.
+/// What the tasks keep between launches: archived objects and flags by name.
 final class Disk {
     func mark(_ name: String) -> Bool {
         return UserDefaults.standard.bool(forKey: name)
@@ -22,7 +22,7 @@ final class Disk {
     }
 }
 
-/// A row of the app's own store: its fields, and beside them what the service knows of the record.
+/// A row of the app's own store: its fields, and the system fields of the record.
 class TaskRow {
     var title: String?
     var encodedSystemFields: NSMutableData?

@@ -1,5 +1,5 @@
 // swift-format-ignore-file: NeverForceUnwrap
-// The guides unwrap so; the programs are in their manner.
+// The guides force-unwrap in this way, and the programs follow their style.
 
 import CloudKit
 

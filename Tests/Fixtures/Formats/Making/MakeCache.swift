@@ -4,7 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Makes a cache file with every kind of row; see README.md.
+/// Creates a cache file with every kind of row; see README.md.
 @main
 struct MakeCache {
     static let notes = ZoneID(name: "Notes")
@@ -32,13 +32,13 @@ struct MakeCache {
                 changes: [], initial: [Field(name: "title", value: .string("zone refused"))])
         ])
         try await cache.sync()
-        // Meanwhile a record and a shared zone were deleted elsewhere.
+        // Meanwhile a record and a shared zone are deleted elsewhere.
         try await cache.sync()
         // One file is uploaded, and its record saved.
         try cache.save(try photo("photo", "at the service\n"))
         try await cache.sync()
-        // What one device does while the service answers: one change is refused, one conflicts, and the
-        // answer to the next is lost.
+        // The changes of one device while the service answers: one change is refused, one conflicts, and the
+        // answer to the next one is lost.
         try cache.save([edit("refused", "title", .string("too long"))])
         // Twice, the second time without the times of its fields; then it is set aside.
         try await cache.sync()
@@ -59,15 +59,15 @@ struct MakeCache {
         do {
             try await cache.sync()
         } catch let error as CacheError where error.code == .notSynced {
-            // As wanted: the answer to the last change was lost.
+            // As intended: the answer to the last change was lost.
             return
         }
         throw Stop(sentence: "The service answered everything.")
     }
 
-    /// What one device does without a network.
+    /// The changes of one device without a network.
     static func offline(_ cache: CloudCache) throws {
-        // Of no effect, as the record is gone: the app is told.
+        // Without effect, since the record was deleted: the app is notified.
         try cache.save([edit("deleted elsewhere", "title", .string("too late"))])
         try cache.save([
             LocalEdit(
@@ -127,7 +127,7 @@ struct MakeCache {
 
 struct Stop: Error { let sentence: String }
 
-/// Answers what the cache asks, the same each time.
+/// Answers the cache's requests in the same way each time.
 struct ScriptedService: RemoteDatabase {
     let scope: CKDatabase.Scope
 

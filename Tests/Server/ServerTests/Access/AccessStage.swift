@@ -8,22 +8,22 @@ import StratusStorage
 
 @testable import StratusServer
 
-/// Who asks.
+/// The caller of a route.
 enum AccessCaller: String, CaseIterable {
     /// Without an API token.
     case nobody
-    /// With an API token and a web-auth token that was made up.
+    /// With an API token and an invalid web-auth token.
     case wrongToken
     /// With an API token alone.
     case noUser
-    /// Somebody with an account, to whom nothing is shared.
+    /// A user with whom no record is shared.
     case stranger
     /// A participant who may read.
     case reader
     case owner
 }
 
-/// One route, asked by everybody.
+/// One route, called by every caller.
 struct AccessRow: Sendable, CustomStringConvertible {
     enum Place: String, Sendable {
         /// The owner's zone: in the private database for the owner, in the shared one for others.
@@ -37,10 +37,10 @@ struct AccessRow: Sendable, CustomStringConvertible {
     var route: String
     var place: Place
     var body: String
-    /// What each caller is answered, in the order of ``AccessCaller``.
+    /// The expected answer to each caller, in the order of ``AccessCaller``.
     var expected: [String]
 
-    /// - Parameter body: What is sent; `${word}` stands for what the stage knows by the word.
+    /// - Parameter body: The request's body; each `${word}` is replaced by the stage's value for it.
     init(_ route: String, _ place: Place = .none, _ body: String = "", answers: AccessAnswers) {
         self.route = route
         self.place = place
@@ -51,29 +51,29 @@ struct AccessRow: Sendable, CustomStringConvertible {
     var description: String { "\(route) \(place) \(body)" }
 }
 
-/// What callers are answered, in the order of ``AccessCaller``.
+/// The answers to the callers, in the order of ``AccessCaller``.
 struct AccessAnswers {
     var all: [String]
 
     private static let noToken = "401 AUTHENTICATION_FAILED"
     private static let noUser = "421 AUTHENTICATION_REQUIRED"
 
-    /// It does not matter who asks, or the address itself is what one must know.
+    /// All callers get the same answer, or the address itself is the credential.
     static func everybody(_ answer: String) -> AccessAnswers {
         AccessAnswers(all: AccessCaller.allCases.map { _ in answer })
     }
 
-    /// An API token is needed, and it does not matter who shows it.
+    /// An API token is required; all callers with one get the same answer.
     static func apps(_ answer: String) -> AccessAnswers {
         AccessAnswers(all: [noToken] + Array(repeating: answer, count: 5))
     }
 
-    /// An API token is enough.
+    /// An API token is enough, and an invalid web-auth token is refused.
     static func readers(_ answer: String) -> AccessAnswers {
         AccessAnswers(all: [noToken, noUser] + Array(repeating: answer, count: 4))
     }
 
-    /// A user is asked for.
+    /// A signed-in user is required.
     static func users(_ answer: String) -> AccessAnswers {
         users(answer, reader: answer, owner: answer)
     }
@@ -82,23 +82,23 @@ struct AccessAnswers {
         AccessAnswers(all: [noToken, noUser, noUser, stranger, reader, owner])
     }
 
-    /// Only the owner has the address; others guess.
+    /// Only the owner has the address; the others guess one.
     static func ownerAlone(_ answer: String, others: String) -> AccessAnswers {
         AccessAnswers(all: Array(repeating: others, count: 5) + [answer])
     }
 }
 
-/// A service with data of one owner, some of which a reader may see.
+/// A service with data of one owner, some of which is shared with a reader.
 ///
-/// - In the owner's zone Trips the record `trail` is shared with the reader; `hut` is under it. `diary` is
-///   not shared. Others may ask for access.
-/// - In the public database lies a record of the owner.
+/// - In the owner's zone Trips the record `trail` is shared with the reader; `hut` is its child. `diary` is
+///   not shared. Other users may ask for access.
+/// - The public database has a record of the owner.
 struct AccessStage: Sendable {
     static let container = "iCloud.org.example.Access"
 
     private let client: any TestClientProtocol
     private var tokens: [AccessCaller: String] = [:]
-    /// What stands for a word in paths and bodies.
+    /// The values that replace words in paths and bodies.
     private var words: [String: String] = [:]
 
     static func service() -> CloudService {
@@ -224,7 +224,7 @@ struct AccessStage: Sendable {
 
     // MARK: Requests
 
-    /// What the owner has, as it was put there.
+    /// The answers to the owner's reads, which show whether the data is unchanged.
     func ownersData() async throws -> [String] {
         let database = "POST /database/1/{container}/{environment}/{database}/"
         let rows = [
@@ -277,7 +277,7 @@ struct AccessStage: Sendable {
             .replacing("{token}", with: isOwner ? words[secret] ?? "" : "Z3Vlc3NlZA")
             .replacing("{shortGUID}", with: words["shortGUID"] ?? "")
             .replacing("{name}", with: "photo.jpg")
-        // The owner's other device is told of what the owner saves.
+        // The owner's other device is notified of the owner's saves.
         let device = place == .none ? "phone" : "tablet"
         var query = ["stratusExtensions=1", "clientId=\(device)"]
         if path.hasPrefix("/courier") {
@@ -294,7 +294,7 @@ struct AccessStage: Sendable {
 
     private func filled(_ body: String, _ caller: AccessCaller) -> String {
         var body = body
-        // Twice, since words stand in words.
+        // Twice, since the values of words contain words.
         for _ in 0..<2 {
             for (word, value) in words { body = body.replacing("${\(word)}", with: value) }
         }

@@ -1,7 +1,7 @@
 import Foundation
 import HummingbirdTesting
 
-/// An answer in a line: its status, and of each thing that it tells its name or its error.
+/// An answer as a line of text: its status, and the name or the error of each item in it.
 struct AccessSummary {
     let text: String
 
@@ -19,7 +19,7 @@ struct AccessSummary {
     }
 
     private static func object(_ response: TestResponse) -> [String: Any]? {
-        // What is no JSON has no words.
+        // A body that is not JSON has no items.
         let value = try? JSONSerialization.jsonObject(with: Data(buffer: response.body))
         return value as? [String: Any]
     }
@@ -28,7 +28,7 @@ struct AccessSummary {
         "records", "zones", "subscriptions", "tokens", "assets", "results", "users", "faults",
     ]
 
-    /// Whose values are told rather than their presence.
+    /// The names or errors of an object's items, else the keys that it has.
     private static func words(of object: [String: Any]) -> [String] {
         if let code = object["serverErrorCode"] as? String { return [code] }
         let inLists = lists.filter { object[$0] != nil }

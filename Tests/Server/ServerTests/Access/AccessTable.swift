@@ -1,4 +1,4 @@
-/// Who is answered what on which route.
+/// Which answer each caller gets from each route.
 enum AccessTable {
     /// The answers to ``AccessStage/ownersData()``.
     static let ownersData = [
@@ -139,7 +139,7 @@ enum AccessTable {
             answers: .users("200", reader: "200 Trips", owner: "200 Trips")),
     ]
 
-    /// A list, which is answered alike with a body and without one.
+    /// A list, which is answered in the same way with and without a body.
     private static func list(
         _ action: String, _ place: AccessRow.Place, answers: AccessAnswers
     ) -> [AccessRow] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusServer
 
-/// Every route, asked by everybody: what a stranger, a reader or nobody learns and may do.
+/// Calls every route as every caller, and checks what the caller may read and do.
 @Suite struct RouteAccessTests {
-    /// A route that is added without saying here who may use it, fails.
+    /// A route that is added without a row in the table fails.
     @Test func accessTableListsEveryRoute() throws {
         let routes = try AccessStage.routes(AccessStage.service()).router().routes
             .map { "\($0.method) \($0.path)" }
@@ -18,7 +18,7 @@ import Testing
 
     @Test(arguments: AccessTable.rows)
     func answersMatchTheAccessTable(_ row: AccessRow) async throws {
-        // The callers in their order, so that what the owner does comes last.
+        // In the order of the callers, so that the owner's request comes last.
         let service = AccessStage.service()
         let application = Application(router: try AccessStage.routes(service).router())
         let answers = try await application.test(.router) { client in
@@ -26,7 +26,7 @@ import Testing
             var answers: [String] = []
             for caller in AccessCaller.allCases {
                 if caller == .owner {
-                    // Whatever the others were answered, they have changed nothing.
+                    // The other callers' requests changed none of the owner's data.
                     let data = try await stage.ownersData()
                     #expect(data == AccessTable.ownersData, "\(row)")
                 }

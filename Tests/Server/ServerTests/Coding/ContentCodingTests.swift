@@ -11,7 +11,7 @@ import Testing
 
 @testable import StratusServer
 
-/// Bodies in gzip, both ways.
+/// Requests and answers in gzip.
 @Suite struct ContentCodingTests {
     private static let path = "/database/1/iCloud.org.example.Trails/development/public/records/"
 
@@ -20,7 +20,7 @@ import Testing
         let service: CloudService
         let port: Int
         var token: String
-        /// One that inflates nothing by itself.
+        /// A client that does not inflate answers by itself.
         private static let client = HTTPClient(eventLoopGroupProvider: .singleton)
 
         func ask(
@@ -65,7 +65,7 @@ import Testing
         (0..<6).map { digits(number + $0 * 1_000) }.joined(separator: " ")
     }
 
-    /// Digits that look like chance.
+    /// Digits that look random, so that they do not compress well.
     private static func digits(_ number: Int) -> String {
         String(UInt64(number + 1) &* 0x9e37_79b9_7f4a_7c15, radix: 16)
     }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// A body of spaces is refused, and is not held as what it comes to.
+    /// Expects that a body of spaces is refused, and that it is never inflated completely.
     private static func expectRefusal(
         ofSpaces count: Int, sentInBytes limit: Int, _ session: Session
     ) async throws {
@@ -100,23 +100,23 @@ import Testing
         #expect(session.service.memory.peakBytes < 4_000_000)
     }
 
-    /// 20 kB that come to 20 MB.
+    /// 20 kB that inflate to 20 MB.
     @Test func bombIsRefusedBeforeItIsHeld() async throws {
         try await withSession { session in
             try await Self.expectRefusal(ofSpaces: 20_000_000, sentInBytes: 100_000, session)
-            // Nothing is held any more, and the next request is served.
+            // Its memory was released, and the next request is served.
             #expect(try await session.ask(Self.path + "modify", Self.save(1)).status == 200)
         }
     }
 
-    /// A body that may be as large as it comes to, but comes to a thousand times what was sent.
+    /// A body whose inflated size is allowed, but is a thousand times what was sent.
     @Test func bodyThatUnfoldsTooFarIsRefused() async throws {
         try await withSession { session in
             try await Self.expectRefusal(ofSpaces: 4_000_000, sentInBytes: 20_000, session)
         }
     }
 
-    /// What is inflated counts like what is sent.
+    /// Inflated bytes count against the memory budget like sent ones.
     @Test func inflatedBytesAreHeldInTheBudget() async throws {
         try await withSession { session in
             let text = (0..<50_000).map(Self.digits).joined()
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    /// An asset is kept as it is, not as it travelled.
+    /// An asset is stored inflated, not as it was sent.
     @Test func gzippedUploadIsKeptInflated() async throws {
         try await withSession { session in
             let asked = try await session.ask(
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    /// AsyncHTTPClient's shared client takes nothing that comes to 25 times its size.
+    /// AsyncHTTPClient's shared client refuses an answer that inflates to 25 times its size.
     @Test func answerThatLooksLikeABombComesAsItIs() async throws {
         try await withSession { session in
             let text = String(repeating: "snow ", count: 20_000)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    /// Small answers, and those with something secret that others could find out by their length.
+    /// Small answers are not compressed, nor those with a secret that could be guessed from their length.
     @Test func smallAndSecretAnswersAreNotCompressed() async throws {
         try await withSession { session in
             let database = "/database/1/iCloud.org.example.Trails/development/private/"
@@ -235,7 +235,7 @@ import Testing
     @Test(arguments: [1, 2, 7, 100, 65_536])
     func pieceSizesChangeNothing(_ count: Int) throws {
         let text = Array(repeating: [UInt8]("to and fro ".utf8), count: 3_000).flatMap { $0 }
-        // Two members, one behind the other, are one text.
+        // Two gzip members in a row are one text.
         let packed = try Self.gzip(text) + Self.gzip(text)
         let inflater = try Inflater()
         var found: [UInt8] = []

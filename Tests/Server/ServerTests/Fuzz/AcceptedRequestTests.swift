@@ -8,8 +8,8 @@ import StratusStorage
 import TestSeeds
 import Testing
 
-/// Whatever a request that changes something is accepted with can be listed, looked up and deleted
-/// afterwards by whom it belongs to, and hurts nobody else's listing.
+/// What an accepted request creates can be listed, looked up and deleted afterwards by its user, and does not
+/// break another user's lists.
 @Suite struct AcceptedRequestTests {
     @Test(arguments: Seeds.forTest("AcceptedRequestTests", count: 1))
     func whatIsAcceptedCanBeListedLookedUpAndDeleted(_ seed: UInt64) async throws {
@@ -25,12 +25,12 @@ import Testing
             return try await round.run(rounds: 1_500)
         }
         await service.waitUntilIdle()
-        // What is refused shows nothing.
+        // Refused requests test nothing.
         #expect(accepted > 300, "seed \(seed)")
     }
 }
 
-/// Sends spoiled requests of two users, and takes back what was accepted.
+/// Sends mutated requests of two users, and deletes what the accepted ones created.
 private struct AcceptedRequests {
     private static let values: [FuzzBody] = [
         .text(""), .text(" "), .text("_"), .text("___recordID"), .text("___nothing"),
@@ -132,7 +132,7 @@ private struct AcceptedRequests {
         #expect(rest?["subscriptions"]?.elements.isEmpty == true, comment)
     }
 
-    /// What one user stores must not fail another's lists, nor the zones and records of both.
+    /// Checks that one user's data does not break another user's lists of zones and records.
     private func listElsewhere(_ person: Int, _ comment: Comment) async throws {
         for scope in ["public", "private", "shared"] {
             for action in ["subscriptions/list", "zones/list"] {
@@ -173,7 +173,7 @@ private struct AcceptedRequests {
     private func takeBackRecords(
         _ answer: FuzzBody, _ sent: String, _ scope: String, _ person: Int, _ comment: Comment
     ) async throws {
-        // Several rounds: who is referred to with VALIDATE, or has children, goes after them.
+        // Several rounds: a record that VALIDATE references or children point to is deleted after them.
         var left = answer["records"]?.elements.filter {
             $0["serverErrorCode"] == nil && $0["deleted"] == nil
         }
@@ -221,7 +221,7 @@ private struct AcceptedRequests {
         #expect(gone != nil, comment)
     }
 
-    /// - Returns: The answer's body, nil when the request was refused as a whole.
+    /// - Returns: The answer's body; nil if the request was refused as a whole.
     private func send(_ path: String, _ body: String, as person: Int) async throws -> FuzzBody? {
         let answer = try await client.execute(
             uri: "/database/1/\(Fuzzer.container)/development/\(path)\(people[person].query)"

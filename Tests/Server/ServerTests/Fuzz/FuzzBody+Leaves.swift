@@ -1,5 +1,5 @@
 extension FuzzBody {
-    /// How many values there are that hold no others.
+    /// How many values there are that contain no others.
     var leaves: Int {
         switch self {
         case .raw, .text: 1
@@ -8,8 +8,8 @@ extension FuzzBody {
         }
     }
 
-    /// One value that holds no others, each as likely, is another one. Unlike ``mutated(_:words:)`` it
-    /// leaves the shape alone, so that most of what comes of it is understood and much is accepted.
+    /// Replaces one value that contains no others, each with the same probability. Unlike ``mutated(_:words:)`` it
+    /// keeps the structure, so that most of the results are understood and many are accepted.
     func withLeafReplaced(_ chance: inout FuzzChance, by values: [FuzzBody]) -> FuzzBody {
         var index = chance.below(leaves)
         return replacingLeaf(&index, by: chance.one(of: values))
@@ -27,7 +27,7 @@ extension FuzzBody {
         }
     }
 
-    /// What a member holds; nil where it is not an object or has no such member.
+    /// A member's value; nil if this is not an object or has no such member.
     subscript(key: String) -> FuzzBody? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.0 == key }?.1

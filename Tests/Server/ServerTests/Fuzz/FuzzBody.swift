@@ -1,15 +1,15 @@
 import Foundation
 import StratusTesting
 
-/// JSON that need not be good: it keeps the spelling of numbers and repeated keys.
+/// JSON that need not be valid: it keeps the spelling of numbers and repeated keys.
 indirect enum FuzzBody: Sendable {
-    /// Written as it stands: a literal, a number, a broken escape.
+    /// Written unchanged: a literal, a number, a broken escape.
     case raw(String)
     case text(String)
     case list([FuzzBody])
     case object([(String, FuzzBody)])
 
-    /// Reads good JSON.
+    /// Reads valid JSON.
     init(_ json: String) throws {
         self.init(
             value: try JSONSerialization.jsonObject(
@@ -54,7 +54,7 @@ indirect enum FuzzBody: Sendable {
     }
 }
 
-/// Chance from a seed: the same seed, the same requests.
+/// Random choices from a seed: the same seed gives the same requests.
 struct FuzzChance: Sendable {
     private var numbers: SeededNumbers
 
@@ -68,7 +68,7 @@ struct FuzzChance: Sendable {
 }
 
 extension FuzzBody {
-    /// Values at the edges of what a field, a name, a number or a shape may be.
+    /// Edge cases for the values of fields, names, numbers and structures.
     private static func edge(_ chance: inout FuzzChance) -> FuzzBody {
         chance.one(of: [
             .raw("null"), .raw("true"), .raw("0"), .raw("-0"), .raw("-0.0"), .raw("1e999"),
@@ -89,7 +89,7 @@ extension FuzzBody {
         ])
     }
 
-    /// Every string, to be set in another place of another body.
+    /// All strings, to be used in other places of other bodies.
     private var strings: [String] {
         switch self {
         case .raw: []
@@ -99,7 +99,7 @@ extension FuzzBody {
         }
     }
 
-    /// One change somewhere: a value at the edge, a member gone, repeated, renamed or moved.
+    /// Makes one random change: sets an edge case, or removes, repeats, renames or moves a member.
     func mutated(_ chance: inout FuzzChance, words: [String]) -> FuzzBody {
         if chance.happens(oneIn: 6) {
             return chance.happens(oneIn: 3) ? .text(chance.one(of: words)) : Self.edge(&chance)
@@ -130,7 +130,7 @@ extension FuzzBody {
         }
     }
 
-    /// The words of several bodies: names of keys, of kinds, of things.
+    /// The words of several bodies: names of keys, types and items.
     static func words(of bodies: [FuzzBody]) -> [String] {
         Array(Set(bodies.flatMap(\.strings))).sorted()
     }

@@ -1,4 +1,4 @@
-/// Good requests of every endpoint, which the fuzzer then spoils.
+/// Valid requests for every endpoint, which the fuzzer then mutates.
 enum FuzzCorpus {
     struct Example: Sendable {
         var action: String
@@ -10,7 +10,7 @@ enum FuzzCorpus {
         }
     }
 
-    /// `OWNER` stands for the record name of the user whose zone is meant.
+    /// `OWNER` is replaced by the record name of the zone's owner.
     static let examples: [Example] = records + changes + zones + subscriptions + people + sharing
 
     private static let trips =

@@ -10,8 +10,8 @@ import StratusStorage
 import TestSeeds
 import Testing
 
-/// Spoiled requests of several users over real sockets and files: no crash, no 500, no word of
-/// another user's data, and a healthy folder afterwards.
+/// Sends mutated requests of several users over real sockets to a service with files: no crash, no 500, no other
+/// user's data in an answer, and a consistent folder afterwards.
 ///
 /// Runs for a minute; `STRATUS_FUZZ_SECONDS=3600` makes it an hour, `STRATUS_SEED` repeats a run.
 @Suite struct FuzzTests {
@@ -23,7 +23,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-fuzz-\(seed)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: folder)
         }
         let storage = try SQLiteStorageEngine(folder: folder)
@@ -40,7 +40,7 @@ import Testing
         print(
             "fuzzing sent \(fuzzer.requests) requests, of which \(fuzzer.accepted) were accepted"
         )
-        // Requests that are all refused at the door reach nothing.
+        // Requests that are all refused at the first check test nothing.
         #expect(fuzzer.accepted > fuzzer.requests / 20)
         #expect(fuzzer.dropped < fuzzer.requests / 1_000 + 3)
         await service.waitUntilIdle()

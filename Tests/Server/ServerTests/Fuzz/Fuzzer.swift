@@ -5,9 +5,9 @@ import HummingbirdTesting
 import StratusService
 import Testing
 
-/// Sends one spoiled request after the other.
+/// Sends one mutated request after the other.
 struct Fuzzer: Sendable {
-    /// What only its owner may ever read.
+    /// Each user's secret, which only that user may read.
     static let secrets = ["alice": "ALICES-SECRET-51f0", "bob": "BOBS-SECRET-9c2e"]
     static let container = "iCloud.org.example.Fuzz"
 
@@ -60,7 +60,7 @@ struct Fuzzer: Sendable {
         return fuzzer
     }
 
-    /// Zones, a record tree to share, and everybody's secret.
+    /// Creates zones, a record tree to share, and each user's secret.
     private func prepare() async throws {
         for person in people.prefix(3) {
             let zones =
@@ -83,7 +83,7 @@ struct Fuzzer: Sendable {
         }
     }
 
-    /// - Returns: false when something was found, which was recorded.
+    /// - Returns: false if a violation was found, which was recorded.
     mutating func step() async throws -> Bool {
         let example = bodies[chance.below(bodies.count)]
         var body = example.body
@@ -107,7 +107,7 @@ struct Fuzzer: Sendable {
             answer = try await send(path, bytes, as: person)
         } catch let error as HTTPClientError where error == .remoteConnectionClosed {
             // A refused request with a long body ends its connection, perhaps before its client has read
-            // the answer. Whether the service lives, the next request shows.
+            // the answer. The next request shows whether the service is running.
             dropped += 1
             return true
         }

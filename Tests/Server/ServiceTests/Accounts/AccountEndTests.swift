@@ -10,11 +10,11 @@ import Testing
 
 @testable import StratusService
 
-/// What a person made in the public database is in the archive, and goes with the account.
+/// A user's records in the public database are part of the account's archive, and are deleted with the account.
 @Suite struct AccountEndTests {
     typealias Make = SubscriptionsTests
 
-    /// Ida, who goes, and Ole, who stays.
+    /// Ida, whose account is deleted, and Ole, who keeps his.
     private struct People {
         let world: World
         let ida: Person
@@ -31,12 +31,12 @@ import Testing
             try await service.deleteAccount(of: try await service.accounts.user(ida.name))
         }
 
-        /// Names of the records that are there, of those asked for.
+        /// The names of those records that exist.
         func living(_ names: [String]) async throws -> [String] {
             try await ole.lookup(names, scope: .public).compactMap { $0.record?.recordName }
         }
 
-        /// What the schema says of the type Hut besides its fields.
+        /// Sets the grants of the type Hut in the schema.
         func setGrants(_ grants: String) async throws {
             try await world.service.schemaDeployment(of: World.container).replace(
                 with: ContainerSchema(
@@ -47,7 +47,7 @@ import Testing
                         """))
         }
 
-        /// Asks for the own records as an app does, so that there is an index of who made them.
+        /// Queries the user's own records as an app does, so that there is an index of creators.
         func askForOwn() async throws {
             let query: QueryDictionary = try readWire(
                 from: Array(
@@ -75,7 +75,7 @@ import Testing
         return try tarFiles(bytes.withLock { $0 }).mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// - Parameter isIndexed: Whether it is known by an index who made the records.
+    /// - Parameter isIndexed: Whether there is an index of the records' creators.
     @Test(arguments: [false, true])
     func archiveHasOwnPublicRecordsAlone(_ isIndexed: Bool) async throws {
         let people = try await People()
@@ -104,7 +104,7 @@ import Testing
         #expect(try await Self.archive(of: people.ole).values.allSatisfy { !$0.contains("\"i7\"") })
     }
 
-    /// Where every type has an index of who made its records, no other record is looked at.
+    /// If every type has an index of its records' creators, no other user's record is read.
     @Test func othersRecordsAreNotReadWhereAnIndexKnowsTheOwnOnes() async throws {
         let people = try await People()
         try await people.ole.modify((0..<200).map { hut(.create, "o\($0)") }, scope: .public)
@@ -141,7 +141,7 @@ import Testing
         let picture = try await ida.upload(Array("a hut".utf8), scope: .public)
         try await ida.modify(
             [hut(.create, "a", [photo(picture), beds(3)]), hut(.create, "b")], scope: .public)
-        // One of Ole's that Ida changed, and one that refers to hers.
+        // One of Ole's records that Ida changed, and one that refers to hers.
         try await ole.modify(
             [hut(.create, "o"), hut(.create, "with a", [Self.needing("a", .deleteSelf)])],
             scope: .public)
@@ -155,7 +155,7 @@ import Testing
 
         #expect(try await people.living(["a", "b", "with a", "o"]) == ["o"])
         #expect(try await ole.lookup(["o"], scope: .public)[0].values["beds"] == .int64(7))
-        // Each is a deletion like any other.
+        // Each one is an ordinary deletion.
         let gone = try await listener.received(token).compactMap { payload -> String? in
             guard case .query(let name, .recordDeleted, _, _) = payload.cause else { return nil }
             return name
@@ -174,7 +174,7 @@ import Testing
         #expect(try await Doctor(storage: storage).examine().findings == [])
     }
 
-    /// The look through everybody's records is long where there are many; others' requests come between two reads.
+    /// Searching all users' records takes long if there are many; other requests run between two reads.
     @Test func othersComeBetweenTwoReadsOfALook() async throws {
         let world = World(try Backend.sqlite.storage(), limits: .with { $0.recordsPerStep = 5 })
         let people = try await People(world)
@@ -191,14 +191,15 @@ import Testing
         #expect(reads >= 20 && executor.jobs >= reads, "\(executor.jobs) of \(reads)")
     }
 
-    /// What others need keeps its place and says nothing any more; what only own records need goes in whatever order.
+    /// A record to which another user's record refers is emptied and kept; records to which only own ones refer are
+    /// deleted in any order.
     @Test func recordsThatOthersNeedAreEmptied() async throws {
         let people = try await People()
         try await people.ida.modify(
             [hut(.create, "needed", [beds(3), text("name", "Ida's")])], scope: .public)
         try await people.ole.modify(
             [hut(.create, "o", [Self.needing("needed", .validate)])], scope: .public)
-        // A chain of own ones over pages, the needed first, and two that need each other.
+        // A chain of own records over several pages, targets first, and two that refer to each other.
         try await people.ida.modify([hut(.create, "a0")], scope: .public)
         for number in 1..<120 {
             try await people.ida.modify(
@@ -217,11 +218,12 @@ import Testing
         #expect(try await people.ole.lookup(["needed"], scope: .public)[0].values == [:])
     }
 
-    /// What goes may have been all that kept another record, however many times in a row: nothing that could go is left.
+    /// A deletion may remove the last reference to another record, several times in a row: everything that can be
+    /// deleted is deleted.
     @Test func recordsGoWhoseLastNeedGoesWithOthers() async throws {
         let people = try await People()
         let (ida, ole) = (people.ida, people.ole)
-        // Four requests of 50; each record is needed by one of Ole's, which goes with the one 50 further on.
+        // Four requests of 50; each record is the target of one of Ole's, which is deleted with the one 50 further on.
         let names = (100..<300).map { "i\($0)" }
         try await ida.modify(names.map { hut(.create, $0) }, scope: .public)
         try await ole.modify(
@@ -241,7 +243,8 @@ import Testing
         #expect(try await people.living(Array(names.prefix(150))) == [])
     }
 
-    /// A schema may say that nobody reads or deletes what people made; the account is theirs all the same.
+    /// A schema may forbid all users to read or delete records of a type; exporting and deleting the account includes
+    /// them anyway.
     @Test func grantsKeepNobodyFromOwnRecords() async throws {
         let people = try await People()
         try await people.ida.modify([hut(.create, "vote")], scope: .public)
@@ -259,7 +262,7 @@ import Testing
         #expect(row?.isDeleted == true)
     }
 
-    /// The service dies after every other write, and goes on where it starts again.
+    /// The service's process ends after every few writes, and the next one continues.
     @Test func endGoesOnAfterEveryRestart() async throws {
         let inner = try #require(try Backend.sqlite.storage() as? SQLiteStorageEngine)
         let people = try await People(World(inner))
@@ -278,12 +281,12 @@ import Testing
         var left = names.count
         while try await inner.directory.user(recordName: ida.name) != nil, starts < 100 {
             starts += 1
-            // What others need is refused, emptied and asked for once more: that takes a few writes of one life.
+            // A referenced record is refused, then emptied and deleted again: that takes several writes of one process.
             let mortal = WatchedStorage.mortal(inner, writes: 2 + starts / 8)
             let next = World(mortal)
             try await next.service.resumeLongChanges()
             await next.service.waitUntilIdle()
-            // Others are served between two of them, and nobody gets in as Ida.
+            // Other users are served between two of them, and Ida cannot sign in.
             let now = try await people.living(names).count
             #expect(now <= left)
             left = now
@@ -296,7 +299,7 @@ import Testing
         #expect(try await Doctor(storage: inner).examine().findings == [])
     }
 
-    /// From the first moment nobody gets in, and no operator lets anybody in again.
+    /// From the beginning of the deletion the user is signed out, and an operator cannot enable the account again.
     @Test func accountThatEndsLetsNobodyIn() async throws {
         let people = try await People()
         let accounts = people.world.service.accounts
@@ -308,7 +311,7 @@ import Testing
         }
     }
 
-    /// Who takes part in a share of somebody who goes sees it no more; who goes takes part in none.
+    /// Participants lose the deleted user's shares, and the user leaves the shares of others.
     @Test func sharesEndWithTheirOwner() async throws {
         let people = try await People()
         let (ida, ole) = (people.ida, people.ole)
@@ -332,7 +335,7 @@ import Testing
     }
 }
 
-/// Runs tasks, and counts how often one of them came to its turn.
+/// Runs tasks, and counts how many of their steps ran.
 private final class CountingExecutor: TaskExecutor {
     private let count = Mutex(0)
     private let queue = DispatchQueue(label: "counting")

@@ -5,7 +5,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Who may ask.
+/// Which callers may send requests.
 @Suite struct AccountsTests {
     private func answer(
         _ service: CloudService, _ credentials: Credentials, at address: ContainerAddress,
@@ -100,7 +100,7 @@ import Testing
         #expect(code(refused) == .authenticationRequired)
     }
 
-    /// A folder bears the container's name: one that is too long must not pass for a bad disk.
+    /// A folder is named after the container: a name that is too long must not look like a disk error.
     @Test func tooLongContainerNameIsRefused() async throws {
         let world = World(try Backend.sqlite.storage())
         let stopped = Mutex(false)
@@ -118,7 +118,7 @@ import Testing
         #expect(!stopped.withLock { $0 })
     }
 
-    /// It is stored with every record.
+    /// The identifier is stored with every record.
     @Test func tooLongDeviceIdentifierIsRefused() async throws {
         let alice = try await World().person("alice")
         let long = String(repeating: "x", count: 256)
@@ -164,7 +164,7 @@ import Testing
         #expect(refusal?.error.retryAfterSeconds != nil)
     }
 
-    /// What concerns one database, or passes by itself, ends nothing; what concerns everybody does.
+    /// An error of one database, or a temporary one, does not stop the service; an error of the whole storage does.
     @Test(arguments: [
         (StorageError.Code.diskFull, false, StratusErrorCode.diskFull as StratusErrorCode?, false),
         (.noRoom, false, .diskFull, false), (.corrupt, true, .databaseDamaged, false),
@@ -189,7 +189,7 @@ import Testing
     }
 }
 
-/// A storage of which no database can be opened.
+/// A storage engine that can open no database.
 private struct FailingStorage: StorageEngine {
     let error: StorageError
     private let storage = SQLiteStorageEngine.inMemory()

@@ -8,7 +8,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// Identity tokens of an OpenID Connect provider that the test plays itself, with keys of its own.
+/// Identity tokens of an OpenID Connect provider in the test, with its own keys.
 @Suite struct IdentityTests {
     private struct Claims: JWTPayload {
         var iss = "https://id.example.org"
@@ -25,7 +25,7 @@ import Testing
         func verify(using algorithm: some JWTAlgorithm) throws {}
     }
 
-    /// The provider.
+    /// The identity provider.
     private final class Provider: Sendable {
         let published = Mutex(Published())
 
@@ -134,7 +134,7 @@ import Testing
         let user = try await world.service.accounts.user(first.userRecordName)
         #expect(user.emailAddress == "ida@example.org" && user.isEmailVerified)
         #expect(user.givenName == "Ida" && user.passwordHash == nil)
-        // The address is the first one's.
+        // The address is verified for the first user only.
         let second = try await world.service.accounts.user(stranger.userRecordName)
         #expect(!second.isEmailVerified)
         _ = try await world.service.respond(
@@ -220,7 +220,7 @@ import Testing
         let token = try await provider.token(claims(world), key: "two")
         #expect(await refusal(world, token) == nil)
         #expect(fetches() == 2)
-        // A key that the provider withdrew is no good once the hour is over.
+        // A key that the provider withdrew is refused after an hour.
         provider.published.withLock { $0.keys["two"] = nil }
         world.advance(seconds: 3_601)
         let withdrawn = try await provider.token(claims(world), key: "two")

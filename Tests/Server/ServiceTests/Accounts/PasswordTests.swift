@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// How passwords are kept and how long they may take, and what is bounded at the counter.
+/// How passwords are stored and how long hashing may take, and the limits of concurrent sign-ins.
 @Suite struct PasswordTests {
     @Test func storedHashIsVerifiedWithItsOwnCost() throws {
         let cheap = try PasswordHash("correct horse", salt: [1, 2, 3], cost: .cheap)
@@ -59,7 +59,7 @@ import Testing
                             gate.wait()
                         }
                     } catch let refusal as SignInRefusal where refusal == .busy {
-                        // Two are hashed, 64 wait, the others are told to come back.
+                        // Two are hashed, 64 wait, the others are refused.
                         if refusals.next() == 34 { gate.open() }
                     }
                 }
@@ -73,8 +73,8 @@ import Testing
         #expect(memory.heldBytes == 0)
     }
 
-    /// Time would tell who has an account, so both have their password hashed: when there is no room for
-    /// that, both hear so.
+    /// A difference in time would reveal which accounts exist, so the password is hashed in both cases. If there is no
+    /// room for that, both get the same refusal.
     @Test func unknownAccountIsHashedLikeWrongPassword() async throws {
         var settings = ServiceSettings(isForDevelopment: true)
         settings.accounts = AccountSettings(signUp: .open, passwordCost: .cheap)
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// Holds threads back until it is opened.
+/// Blocks threads until it is opened.
 private final class Gate: Sendable {
     private let group = DispatchGroup()
 

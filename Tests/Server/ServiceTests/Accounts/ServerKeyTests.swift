@@ -34,7 +34,7 @@ import Testing
             return Date(timeIntervalSince1970: Double(milliseconds / 1_000)).formatted(style)
         }
 
-        /// Signs what the parts say; each may be told otherwise.
+        /// Signs the parts; each may be replaced.
         func signature(
             date: String? = nil, body: String = "{}", target: String = target,
             signedTarget: String? = nil, signedHash: String? = nil, keyID: String? = nil
@@ -126,7 +126,7 @@ import Testing
         let expected = ServiceError(.authenticationFailed, "Authentication failed")
         #expect(refusals.allSatisfy { $0 == expected }, "\(refusals)")
         #expect(expected.code.httpStatus == 401)
-        // And at the edges of the window it is taken.
+        // At the edges of the allowed time window it is accepted.
         for date in [now - 599_000, now + 599_000] {
             let refusal = await server.refusal(try server.signature(date: Server.date(date)))
             #expect(refusal == nil)
@@ -135,17 +135,17 @@ import Testing
 
     @Test func signatureIsAcceptedOnceInEitherForm() async throws {
         let server = try await Server(World(isForDevelopment: false))
-        // Taken, and refused for another reason.
+        // The signature is accepted, and the request is refused for another reason.
         let (once, empty) = (ZonesModify.self, ZonesModify.Request(operations: []))
         let signature = try server.signature()
         #expect(await server.refusal(once, empty, signature)?.code == .badRequest)
         #expect(await server.refusal(once, empty, signature)?.code == .authenticationFailed)
-        // (r, n − s) is as good a signature as (r, s), and is made without the key.
+        // (r, n − s) is as valid as (r, s), and can be computed without the key.
         var twin = signature
         twin.signature = try Self.twin(of: signature.signature)
         #expect(twin.signature != signature.signature)
         #expect(await server.refusal(once, empty, twin)?.code == .authenticationFailed)
-        // The twin itself would have been good.
+        // The other form alone is accepted.
         let other = try server.signature()
         var otherTwin = other
         otherTwin.signature = try Self.twin(of: other.signature)
@@ -157,7 +157,7 @@ import Testing
         let storage = try Backend.sqlite.storage()
         let world = World(storage, isForDevelopment: false)
         let server = try await Server(world)
-        // Taken, and refused for another reason.
+        // The signatures are accepted, and the requests are refused for another reason.
         let (once, empty) = (ZonesModify.self, ZonesModify.Request(operations: []))
         let early = try server.signature()
         let late = try server.signature(date: Server.date(world.nowMilliseconds + 300_000))
@@ -181,12 +181,12 @@ import Testing
         #expect(await refusal(fresh)?.code == .badRequest)
     }
 
-    /// Who has read no answer sends the request again as it was.
+    /// A client that got no answer sends the same request again.
     @Test func repeatedSignedReadIsAnsweredAgain() async throws {
         let server = try await Server(World(isForDevelopment: false))
         let signature = try server.signature()
         for _ in 0..<3 { #expect(await server.refusal(signature) == nil) }
-        // The signature covers the path alone; with another query it is another request.
+        // The signature covers the path alone; with another query it is a different request.
         let path = String(Server.target.prefix { $0 != "?" })
         #expect(await server.refusal(try server.signature(signedTarget: path)) == nil)
         var other = try server.signature(signedTarget: path)
@@ -216,7 +216,7 @@ import Testing
         let first = try await send([.init(.create, huts)], create)
         let delete = try server.signature()
         let deleted = try await send([.init(.delete, huts)], delete)
-        // Neither is carried out anew: the subscription stays deleted.
+        // Neither is carried out again: the subscription stays deleted.
         #expect(try await send([.init(.create, huts)], create) == first)
         #expect(try await send([.init(.delete, huts)], delete) == deleted)
         let left = try await world.service.respond(

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Where a user is signed in, and an end to it elsewhere.
+/// Listing a user's sessions, and ending the others.
 @Suite struct SessionsTests {
     private func world() -> World {
         World(SQLiteStorageEngine.inMemory(), accounts: AccountSettings(passwordCost: .cheap))

@@ -23,7 +23,7 @@ extension SignInFixture {
                 signUp: signUp, trustsEmailAddresses: trusts, passwordCost: .cheap))
     }
 
-    /// The page to which somebody without a web-auth token is sent.
+    /// The page to which a client without a web-auth token is sent.
     func place(_ world: World, origin: String? = nil) async throws -> SignInPlace {
         let text = try await Self.request(world, origin: origin)
         return try await world.service.signInPlace(text)

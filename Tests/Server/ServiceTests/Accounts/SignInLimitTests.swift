@@ -5,7 +5,8 @@ import Testing
 
 /// How often passwords may be tried, by account and by address.
 @Suite struct SignInLimitTests: SignInFixture {
-    /// Ida has an account, whose password was guessed so often, from addresses of a rule.
+    /// A world in which Ida has an account, whose password was guessed this many times from addresses that `address`
+    /// gives.
     private func worldAfterGuesses(
         _ count: Int, from address: (Int) -> String
     ) async throws -> World {
@@ -17,7 +18,7 @@ import Testing
         return world
     }
 
-    /// So many forms, all of which are wrong.
+    /// Submits this many forms, all of which are wrong.
     private func guess(
         _ count: Int, at world: World, _ form: (Int) -> SignInForm
     ) async throws {
@@ -27,22 +28,22 @@ import Testing
     }
 
     @Test func passwordAttemptsAreLimitedPerAccount() async throws {
-        // From many addresses: the account counts.
+        // From many addresses: the limit is the account's.
         let world = try await worldAfterGuesses(30) { "203.0.113.\($0)" }
         let right = form("ida@example.org", "correct horse", from: "198.51.100.1")
         let refused = try await refusal(world, right)
         #expect(refused?.code == .tooMany)
         #expect((1...60).contains(refused?.retryAfterSeconds ?? 0))
-        // Where the account was made, it is signed in to all the same.
+        // From the address where the account was created, signing in is possible.
         #expect(try await refusal(world, form()) == nil)
         #expect(try await refusal(world, form("eva@example.org", "x"))?.code == .wrong)
         world.advance(seconds: 61)
         #expect(try await refusal(world, right) == nil)
-        // A success takes nothing from the next.
+        // Successful attempts do not use up the limit.
         for _ in 0..<20 { #expect(try await refusal(world, form(from: "203.0.113.9")) == nil) }
     }
 
-    /// An account that an operator made, and the address from which it was signed in to once.
+    /// A world with an account that an operator created, and one sign-in to it.
     private func worldAfterSignIn() async throws -> World {
         let world = world()
         _ = try await world.service.accounts.createUser(
@@ -52,7 +53,7 @@ import Testing
         return world
     }
 
-    /// Guesses from everywhere slow the account, but not where it was signed in to before.
+    /// Guesses from many addresses slow an account, but not at an address where the user has signed in before.
     @Test func guessesAtAnAccountSpareWhereItWasSignedInTo() async throws {
         let world = try await worldAfterSignIn()
         try await guess(30, at: world) {
@@ -63,7 +64,7 @@ import Testing
         #expect(try await refusal(world, form()) == nil)
     }
 
-    /// So do the guesses of a neighbour behind the same address, at other accounts.
+    /// The same for guesses at other accounts from the address where the user has signed in.
     @Test func guessesOfAnAddressSpareWhoSignedInThere() async throws {
         let world = try await worldAfterSignIn()
         try await guess(60, at: world) { form("user\($0)@example.org", "password1") }
@@ -72,14 +73,14 @@ import Testing
         #expect(try await refusal(world, form()) == nil)
     }
 
-    /// Who signed in somewhere once does not let everybody there guess for ever.
+    /// Addresses where the user has signed in are limited too.
     @Test func guessesWhereAnAccountIsKnownAreLimitedToo() async throws {
         let world = try await worldAfterSignIn()
         try await guess(10, at: world) { form("ida@example.org", "guess \($0)") }
         #expect(try await refusal(world, form())?.code == .tooMany)
     }
 
-    /// Guesses from one address slow it at that account, and no other address.
+    /// Guesses from one address slow that address at this account, and no other address.
     @Test func passwordAttemptsAreLimitedPerAccountAndAddress() async throws {
         let world = try await worldAfterGuesses(10) { _ in "192.0.2.66" }
         let next = form("ida@example.org", "correct horse", from: "192.0.2.66")
@@ -88,7 +89,7 @@ import Testing
         #expect(try await refusal(world, elsewhere) == nil)
     }
 
-    /// However many sign in from an address, none waits for the others' success.
+    /// Successful sign-ins from one address do not delay each other, however many there are.
     @Test func rightPasswordsAreNotCounted() async throws {
         let world = world()
         #expect(try await refusal(world, form(), isNew: true) == nil)

@@ -6,7 +6,7 @@ import StratusWire
 import TestProcesses
 import Testing
 
-/// The counter: accounts with passwords, sign-up, sign-in and sessions.
+/// Accounts with passwords, sign-up, sign-in and sessions.
 @Suite struct SignInTests: SignInFixture {
     @Test(arguments: Backend.allCases)
     func accountIsCreatedOnceAndSignsInByPassword(_ backend: Backend) async throws {
@@ -35,7 +35,7 @@ import Testing
         let none = try await refusal(world, form("no address", "wrong password"))
         #expect(wrong?.code == .wrong)
         #expect(unknown == wrong && none == wrong)
-        // A user of --dev or of an identity provider has no password that could be right.
+        // A user of --dev or of an identity provider has no password.
         _ = try await world.service.signInForDevelopment(user: "dev@example.org")
         #expect(try await refusal(world, form("dev@example.org", "")) == wrong)
     }
@@ -88,7 +88,7 @@ import Testing
         _ = try await caller(world, signIn.webAuthToken)
     }
 
-    /// A session as it is without asking, and one of a person who stays signed in.
+    /// The default session, and one of a user who stays signed in.
     private func sessions(
         _ world: World
     ) async throws -> (short: Accounts.SignIn, long: Accounts.SignIn) {
@@ -235,7 +235,7 @@ import Testing
         let directory = world.service.storage.directory
         #expect(try await directory.session(short.session) == nil)
         #expect(try await directory.session(long.session) != nil)
-        // What is used stays.
+        // A session in use does not expire.
         var token = long.webAuthToken
         for _ in 0..<4 {
             world.advance(seconds: 7 * 24 * 3600)

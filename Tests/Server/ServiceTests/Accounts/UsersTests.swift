@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Who can be found by whom (wire.md §2.16–2.20), and the record that every user has.
+/// Which users can find which others (wire.md §2.16–2.20), and the record that every user has.
 @Suite struct UsersTests {
     private func person(
         _ world: World, _ name: String, isVerified: Bool = true, isDiscoverable: Bool? = nil
@@ -97,7 +97,7 @@ import Testing
             let found = try await discover(ole, [UserLookupInfo(userRecordName: name)])
             #expect(found.map(\.userRecordName) == [nil])
         }
-        // By the name, whose owner is not in doubt.
+        // By the record name, which identifies one user.
         let byName = try await discover(ole, [UserLookupInfo(userRecordName: unverified.name)])
         #expect(byName.map(\.userRecordName) == [unverified.name])
         #expect(byName.first?.emailAddress == nil)
@@ -181,7 +181,7 @@ import Testing
         let world = world(try backend.storage())
         let ida = try await person(world, "ida")
         let ole = try await person(world, "ole")
-        // Others see it once it was used.
+        // Others see it once the user has used it.
         #expect(code(try await ole.lookup([ida.name], scope: .public)[0]) == .notFound)
         guard case .record(let first) = try await ida.lookup([ida.name], scope: .public)[0] else {
             Issue.record("The user's record is missing.")
@@ -195,7 +195,7 @@ import Testing
             return
         }
         #expect(try seen.fields.values() == [Field(name: "motto", value: .string("up"))])
-        // With the change tag, as any record.
+        // With its change tag, like any record.
         let stale = try await ida.modify(
             [
                 .init(
@@ -223,7 +223,7 @@ import Testing
             return
         }
         #expect(try shown.fields.values().isEmpty)
-        // It is saved before it is looked up, too.
+        // It can be saved before the first lookup.
         #expect(code(try await save(ole, ole.name, scope: .private)) == nil)
         for kind in [RecordsModify.Kind.forceUpdate, .create, .forceReplace, .forceDelete] {
             #expect(code(try await save(ole, ida.name, kind: kind, scope: .private)) == .badRequest)
@@ -235,7 +235,7 @@ import Testing
         let query = await ida.refusal(
             RecordsQuery.self, .init(query: QueryDictionary(recordType: "Users")), in: .private)
         #expect(query?.error.reason == "Can't query system types")
-        // Other zones have none.
+        // Other zones have no user record.
         try await ida.makeZone("Trips")
         let elsewhere = try await ida.modify(
             [.init(.forceUpdate, RecordDictionary(recordName: ida.name, recordType: "Users"))],
@@ -249,7 +249,7 @@ import Testing
         let ole = try await person(world, "ole")
         _ = try await ida.lookup([ida.name], scope: .public)
         for kind in [RecordsModify.Kind.forceUpdate, .create, .forceReplace, .forceDelete] {
-            // There or not: others learn nothing.
+            // Whether the record exists or not, others get the same answer.
             #expect(code(try await save(ole, ida.name, kind: kind)) == .accessDenied)
             #expect(code(try await save(ole, "_nobody", kind: kind)) == .accessDenied)
         }

@@ -8,7 +8,7 @@ import Synchronization
 import TestSeeds
 import Testing
 
-/// What no record holds goes away in time, what a record holds never.
+/// Assets without a record are removed after some time; assets of a record are never removed.
 @Suite struct AssetCollectionTests {
     private static let day: Double = 24 * 3600
 
@@ -30,7 +30,7 @@ import Testing
         try await alice.modify([
             hut(.forceUpdate, "b", [Field(name: "photo", value: nil)])
         ])
-        // Nobody noted when; so the first collection after it begins to count.
+        // The time of the release is unknown, so it is counted from the next collection.
         world.advance(seconds: 10 * Self.day)
         #expect(await world.service.collectAssets() == AssetCollection())
         world.advance(seconds: 2 * Self.day)
@@ -91,7 +91,7 @@ import Testing
             storage.crash(after: nil)
             try await model.check(alice)
         }
-        // What the crashes left is found.
+        // The collection finds what the crashes left.
         for _ in 0..<3 {
             world.advance(seconds: 3 * Self.day)
             await world.service.collectAssets()
@@ -103,11 +103,11 @@ import Testing
         #expect(try await alice.assetBytes() == Int64(sizes))
     }
 
-    /// The same, with many at once.
+    /// The same, with concurrent uploads, saves and collections.
     @Test(arguments: Backend.allCases)
     func concurrentCollectionKeepsReferencedAssets(_ backend: Backend) async throws {
         var limits = Limits()
-        // Whatever is unreferenced at all may go at once, if it is older than the receipt of a save.
+        // Every unreferenced asset may be removed at once, if it is older than the receipt of a save.
         limits.unreferencedAssetSeconds = 0
         let world = World(try backend.storage(), limits: limits)
         let alice = try await world.person("alice")
@@ -121,7 +121,7 @@ import Testing
                             hut(.forceUpdate, "r\(worker)", [photo(asset)])
                         ])[0]
                         world.advance(seconds: 0.001)
-                        // Refused where the collection was faster: then it says so.
+                        // If the collection was faster, the save fails with this error.
                         guard saved.code == nil else {
                             #expect(saved.failed?.error.frameworkCode == .assetNotAvailable)
                             continue
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// What the records should hold.
+/// The records' expected assets.
 private struct Model {
     private var random: SeededNumbers
     /// The bytes of each record's asset.
@@ -158,7 +158,7 @@ private struct Model {
         switch number(12) {
         case 0...3:
             let bytes = [UInt8](repeating: UInt8(number(4)), count: 1 + number(2))
-            // The crash of an upload is its client's to repeat.
+            // A crash fails the upload, which the client repeats.
             guard let asset = try? await alice.upload(bytes, zoneName: "Trips") else { return }
             uploads.append((asset, bytes))
         case 4...7:
@@ -194,8 +194,8 @@ private struct Model {
     }
 }
 
-/// A storage whose blobs stop working after some steps, as if the process had died there; its rows
-/// are as they were then.
+/// A storage engine whose blobs stop working after some steps, as if the process had ended there; its rows
+/// stay as they were then.
 private final class CrashingStorageEngine: StorageEngine {
     struct Crash: Error {}
 
@@ -277,7 +277,7 @@ private final class CrashingStorageEngine: StorageEngine {
         func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
             try storage.step()
             try await writer.keep(as: name, atMilliseconds: milliseconds)
-            // Died after the rename, before the row.
+            // The process ended after the rename, before the row was written.
             try storage.step()
         }
 

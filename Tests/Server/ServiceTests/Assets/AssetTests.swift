@@ -26,7 +26,7 @@ import Testing
         #expect(results[2].failed?.error.frameworkCode == .assetNotAvailable)
     }
 
-    /// Our client sends all fields when it saves with the policy "all keys".
+    /// The client library sends all fields when it saves with the policy "all keys".
     @Test func fetchedAssetIsAcceptedInItsOwnRecord() async throws {
         let alice = try await World().person("alice")
         let uploaded = try await alice.upload([1, 2])
@@ -44,7 +44,7 @@ import Testing
         #expect(elsewhere.failed?.error.frameworkCode == .assetNotAvailable)
     }
 
-    /// A device with an old copy of the record learns that it is old, not that its asset is.
+    /// A device with an old copy of the record gets a conflict, not an error about its old asset.
     @Test func staleRecordWithStaleAssetReturnsConflict() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1])
@@ -80,7 +80,7 @@ import Testing
         #expect(own.code == nil)
         let read = try await world.nobody.lookup(["a"], scope: .public)[0]
         #expect(try await world.fetch(read.asset) == [1])
-        // And it is good for a day.
+        // A receipt is valid for a day.
         let late = try await alice.upload([5], zoneName: "Trips")
         world.advance(seconds: 24 * 3600)
         let afterADay = await alice.again().lateSave(late)
@@ -128,7 +128,7 @@ import Testing
         #expect(row?.references == 0)
     }
 
-    /// Text that looks like what is looked for in the stored bytes.
+    /// Text that looks like a receipt is stored unchanged.
     @Test func stringFieldsResemblingReceiptsAreUnchanged() async throws {
         let alice = try await World().person("alice")
         let fields = [
@@ -203,7 +203,7 @@ import Testing
 }
 
 extension Person {
-    /// After the token of a short session has expired.
+    /// The same user with a new session, after the token of a short one has expired.
     fileprivate func again() async -> Person {
         (try? await world.person("alice")) ?? self
     }

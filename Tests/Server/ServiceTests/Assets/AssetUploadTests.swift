@@ -6,7 +6,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Addresses for uploads, and what is uploaded to them.
+/// Addresses for uploads, and the uploads themselves.
 @Suite struct AssetUploadTests {
     // MARK: Addresses for uploads
 
@@ -144,7 +144,7 @@ import Testing
         #expect(try await alice.blobNames().count == 1)
     }
 
-    /// Else a checksum would tell whether somebody else has a file.
+    /// Otherwise a checksum would reveal that another user has the same file.
     @Test func assetChecksumsDifferBetweenDatabases() async throws {
         let world = World()
         let alice = try await world.person("alice").upload([1, 2, 3])

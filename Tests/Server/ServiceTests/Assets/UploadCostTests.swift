@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusService
 
-/// What an upload costs its sender, and what is refused before its bytes are read.
+/// The cost of an upload for its sender, and uploads that are refused before their bytes are read.
 @Suite struct UploadCostTests {
     private static func throttled() -> World {
         World(
@@ -21,7 +21,7 @@ import Testing
 
     private static func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
 
-    /// A body of a client that goes away in the middle.
+    /// A body whose client disconnects in the middle.
     private static func broken(after bytes: [UInt8]) -> AsyncThrowingStream<[UInt8], any Error> {
         AsyncThrowingStream { continuation in
             continuation.yield(bytes)
@@ -43,7 +43,7 @@ import Testing
         #expect(await !Self.isThrottled(alice))
     }
 
-    /// Whoever goes away before the end has had them written and summed up all the same.
+    /// A sender that disconnects early pays for the bytes that were written and hashed.
     @Test func brokenUploadCostsWhatCame() async throws {
         let world = Self.throttled()
         let alice = try await world.person("alice")
@@ -64,7 +64,7 @@ import Testing
         #expect(await Self.isThrottled(alice))
     }
 
-    /// The last go costs its own bytes alone; one that fails costs what was read again for it.
+    /// The last piece costs only its own bytes; if it fails, it costs the bytes that were read again for it.
     @Test func lastGoPaysForOthersBytesWhenItFails() async throws {
         let world = Self.throttled()
         let alice = try await world.person("alice")
@@ -82,7 +82,7 @@ import Testing
         #expect(await !Self.isThrottled(alice))
     }
 
-    /// And it counts as what was moved: the upload's address asks for no other rate.
+    /// They also count as transferred bytes, since an upload's address has no rate limit of its own.
     @Test func lastGoThatFailsAgainAndAgainEnds() async throws {
         let world = World(
             limits: .with {
@@ -105,9 +105,9 @@ import Testing
         #expect(codes.count == 5 && codes[0] != .throttled && codes.last == .throttled)
     }
 
-    // MARK: Announced
+    // MARK: Announced lengths
 
-    /// A body that tells whether it was asked for bytes.
+    /// A body that records whether its bytes were requested.
     private final class Watched: Sendable {
         private let asked = Mutex(false)
 
@@ -149,7 +149,7 @@ import Testing
         }
         #expect(go?.error.code == .quotaExceeded)
         #expect(!watched.wasRead)
-        // It can never be complete.
+        // The upload can never be completed, so its bytes are discarded.
         #expect(try await world.service.keptBytes(ofUpload: address) == 0)
     }
 

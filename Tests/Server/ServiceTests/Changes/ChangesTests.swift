@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Catching up with zones and databases.
+/// Fetching the changes of zones and databases.
 @Suite struct ChangesTests {
     let world = World()
 
@@ -24,12 +24,12 @@ import Testing
         #expect(next.records.map(\.tombstone?.recordName) == ["b"])
         #expect(next.records[0].tombstone?.recordType == "Hut")
         #expect(try await alice.page("Trips", since: next.syncToken).records.isEmpty)
-        // An older token stays good.
+        // An older token stays valid.
         #expect(try await alice.page("Trips", since: all.syncToken).records == next.records)
     }
 
-    /// Without a token, deletions from before are told only to the device that made the record; those
-    /// that happen while the fetch runs are told to all.
+    /// Without a token, earlier deletions are reported only to the device that created the record; those
+    /// that happen during the fetch are reported to all.
     @Test func firstFetchOmitsOldTombstonesOfOtherDevices() async throws {
         let phone = try await world.person("alice")
         let tablet = phone.at("tablet")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Clients that know nothing of ours have pages as long as they asked, 200 at the most.
+    /// Clients without the extensions get pages of the requested length, 200 at most.
     @Test(arguments: [false, true])
     func otherClientsPagesEndAtResultsLimit(_ isReversed: Bool) async throws {
         let alice = try await world.person("alice", with: "Trips")
@@ -117,7 +117,7 @@ import Testing
         }
         #expect(lengths == [200, 2, 2, 1])
         #expect(found == (isReversed ? names.reversed() : names))
-        // Our own client has whole batches, and more of them.
+        // With the extensions, a page has whole batches, and may be longer.
         let whole = try await alice.page("Trips", limit: 2, isReversed: isReversed)
         #expect(whole.records.count == 205)
         #expect(!whole.moreComing)
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Tokens
 
-    /// Each token is refused for this zone, and its zone alone fails.
+    /// Each token is refused for this zone, and only this zone fails.
     @Test func forgedOrForeignChangeTokenIsRefused() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -223,14 +223,14 @@ import Testing
         }
         await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: early) }
         #expect(try await alice.page("Trips", since: late).records.isEmpty)
-        // A new epoch is no loss.
+        // A new epoch does not expire tokens.
         _ = try await store.write { try $0.beginEpoch() }
         #expect(try await alice.page("Trips", since: late).records.isEmpty)
         let zones = try await alice.ask(ChangesDatabase.self, .init(syncToken: database))
         #expect(zones.zones.isEmpty)
     }
 
-    /// An answer is made in memory: large records make short pages, and every zone has one.
+    /// An answer is built in memory: large records shorten pages, and every zone gets one.
     @Test(arguments: Backend.allCases)
     func byteLimitShortensPages(_ backend: Backend) async throws {
         let alice = try await World.alice(try backend.storage()) {
@@ -288,7 +288,7 @@ import Testing
         #expect(answer.answer.zones.allSatisfy { $0.zone?.deletionReason == nil })
     }
 
-    /// Else one request could ask for the largest page of one zone 400 times.
+    /// Otherwise one request could ask for the largest page of one zone 400 times.
     @Test func duplicateZoneInRequestIsRefused() async throws {
         let alice = try await world.person("alice", with: "Trips")
         let refusal = await alice.refusal(
@@ -313,7 +313,7 @@ import Testing
 
     // MARK: The database
 
-    /// What is not told takes no place: neither the default zone nor what is gone.
+    /// Zones that are not reported take no place on a page: the default zone and deleted ones.
     @Test func databaseChangesBeginWithAFullPage() async throws {
         let alice = try await world.person("alice")
         for name in ["A", "B", "C"] {

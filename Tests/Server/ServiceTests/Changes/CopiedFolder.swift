@@ -20,7 +20,7 @@ final class CopiedFolder {
 
     deinit {
         for folder in [path] + (0..<copies).map({ "\(path)-\($0)" }) {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: folder)
         }
     }
@@ -42,7 +42,7 @@ final class CopiedFolder {
         return copy
     }
 
-    /// Puts a copy in the place of the folder.
+    /// Replaces the folder by a copy.
     func replace(by copy: String) throws {
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.copyItem(atPath: copy, toPath: path)

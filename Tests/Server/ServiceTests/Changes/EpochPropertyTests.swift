@@ -6,23 +6,23 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// Copies of a data folder, restarts, writes, change tokens and change tags at random, against a model that
-/// knows for each token of which history it is.
+/// Copies of a data folder, restarts, writes, change tokens and change tags at random, compared with a model that
+/// knows the history of each token.
 ///
-/// A token is good if and only if its history is the beginning of the present one; then what follows it are
-/// exactly the changes after it. A token that is not says how much of it is intact: as much as the two
-/// histories have in common, and never more.
+/// A token is valid if and only if its history is a prefix of the present one; then exactly the later changes
+/// follow. An invalid token gets the last intact version, which is never beyond the common prefix of the two
+/// histories.
 @Suite struct EpochPropertyTests {
     @Test(arguments: Seeds.forTest("EpochPropertyTests", count: 6))
     func tokensAndTagsTellTheirHistory(_ seed: UInt64) async throws {
         var run = try await EpochRun(seed: seed)
         for number in 0..<160 {
             try await run.step()
-            // Else chance might make no copy.
+            // So that there is a copy in every run.
             if number % 40 == 20 { try await run.copy(0) }
         }
         try await run.checkAll()
-        // Else the rules were compared with nothing.
+        // Otherwise too little was compared.
         #expect(run.counts.good > 5 && run.counts.expired > 5, "seed \(seed)")
         #expect(run.counts.taken > 0 && run.counts.conflicts > 5, "seed \(seed)")
         try await run.close()
@@ -39,15 +39,15 @@ struct EpochRun {
     struct Change: Equatable {
         var number: Int64
         var name: String
-        /// The period of writing in which it was made: a process, until something interrupts it.
+        /// The uninterrupted period of writing in which it was made.
         var session: Int
     }
 
-    /// A folder as the model knows it.
+    /// A folder in the model.
     struct Branch {
         var folder: HistoryFolder
         var session: Int
-        /// By zone; that of the database has no name.
+        /// By zone name; the database's changes have no name.
         var changes: [String: [Change]] = [:]
     }
 
@@ -73,9 +73,9 @@ struct EpochRun {
     private var tags: [IssuedTag] = []
     private var lastNumber: Int64 = 0
     private var lastSession = 0
-    /// Epochs that may have nothing written in them.
+    /// The number of epochs in which perhaps nothing was written.
     private var begun = 0
-    /// The version of a database that had no request but those of its zones.
+    /// The version of a database whose only requests were those that created its zones.
     private var firstVersion: Int64 = 0
     private let copies = CopyNames()
 
@@ -116,7 +116,7 @@ struct EpochRun {
 
     // MARK: Folders
 
-    /// What follows is not of the period of writing before.
+    /// Interrupts the period of writing: later changes belong to a new one.
     private mutating func interrupt(
         _ index: Int, _ body: (HistoryFolder) async throws -> Void
     ) async throws {
@@ -129,7 +129,7 @@ struct EpochRun {
         branches[index].session = lastSession
     }
 
-    /// Copies a folder, as a backup or by mistake: both go on.
+    /// Copies a folder, as a backup or by mistake; both are used afterwards.
     mutating func copy(_ index: Int) async throws {
         try await interrupt(index) { try await $0.close() }
         var branch = branches[index]
@@ -144,7 +144,7 @@ struct EpochRun {
         newSession(branches.count - 1)
     }
 
-    /// Puts another branch's database in the place of one that a running service has closed.
+    /// Replaces a closed database of a running service by another branch's.
     private mutating func replace(_ index: Int) async throws {
         let other = Int.random(in: branches.indices, using: &numbers)
         try await branches[other].folder.closeDatabase()
@@ -156,7 +156,7 @@ struct EpochRun {
     }
 
     private mutating func writeBeside(_ index: Int) async throws {
-        // The service begins, so that the command is the one beside it.
+        // The service starts first, so that the command runs next to it.
         _ = try await branches[index].folder.person()
         newSession(index)
         let beside = try branches[index].folder.beside()
@@ -313,7 +313,7 @@ struct EpochRun {
         let failure = results.first?.failed
         #expect(failure != nil, "A tag of another state is taken, seed \(seed).")
         if present != nil { #expect(failure?.error.code == .conflict) }
-        // An ancestor may be gone, but is never another state.
+        // The ancestor may have been removed, but is never another state.
         if let ancestor = failure?.ancestorRecord {
             #expect(RecordResult.record(ancestor).values["beds"] == .int64(tag.change.number))
         }

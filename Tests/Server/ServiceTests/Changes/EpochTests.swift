@@ -7,10 +7,10 @@ import Testing
 
 @testable import StratusService
 
-/// What devices are told after a copy of the data took the place of the data: nothing is missed in
-/// silence, and what is intact goes on.
+/// What devices get after the data was replaced by a copy: no change is missed without an error, and intact
+/// tokens continue.
 @Suite struct EpochTests {
-    /// The ten lost changes of a device and the new ones have the same versions.
+    /// The ten lost changes of a device have the same versions as the new ones.
     @Test func forgottenRestoreExpiresTokensOfLostHistory() async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
@@ -35,7 +35,7 @@ import Testing
         ).syncToken
         try await opened.storage.close()
 
-        // A copy is put back, and nobody runs `stratus restored`.
+        // A copy is put back without `stratus restored`.
         try folder.replace(by: copy)
         opened = try folder.open()
         alice = try await opened.world.person("alice")
@@ -51,7 +51,7 @@ import Testing
         #expect(refusal?.error.lastIntactVersion == intactDatabaseVersion)
         #expect(try await alice.page("Trips").records.count == 13)
 
-        // What is intact goes on.
+        // Tokens of the intact history continue.
         let page = try await alice.page("Trips", since: intact)
         #expect(page.records.compactMap(\.name) == (0..<12).map { "new\($0)" })
         let zones = try await alice.ask(ChangesDatabase.self, .init(syncToken: intactDatabase))
@@ -59,7 +59,7 @@ import Testing
         try await opened.storage.close()
     }
 
-    /// A participant's device finds out that a restore lost their leaving by the token that it was told.
+    /// After a restore lost that a participant left, the shared database's token expires on the participant's device.
     @Test func lostLeavingExpiresTheSharedDatabasesToken() async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
@@ -97,7 +97,7 @@ import Testing
         try await opened.storage.close()
     }
 
-    /// Two services on copies of one folder: what devices of one have seen is not the other's.
+    /// Two services on copies of one folder: the tokens and tags of one are not valid at the other.
     @Test func copiedFolderIsAnotherHistory() async throws {
         let folder = try CopiedFolder()
         let first = try folder.open()
@@ -116,12 +116,12 @@ import Testing
             people.append(person)
             states.append((page.syncToken, saved[0].record?.recordChangeTag))
         }
-        // The same version, of two histories.
+        // The same version in two histories.
         let versions = states.map { $0.tag.flatMap(ChangeTag.version(of:)) }
         #expect(versions == [2, 2])
         #expect(states[0].tag != states[1].tag)
         for (person, foreign) in zip(people, states.reversed()) {
-            // A newest-first fetch that is under way is of its history too.
+            // A newest-first fetch in progress belongs to its history too.
             guard
                 case .failure(let failure) = try await person.changes("Trips", since: foreign.token)
             else {
@@ -138,8 +138,8 @@ import Testing
         for service in services { try await service.storage.close() }
     }
 
-    /// Between the copy and the token lie as many starts as a token names; one more, and nothing is known to
-    /// be intact.
+    /// The last intact version is found if no more epochs lie between the copy and the token than a token names; with
+    /// one more, nothing is known to be intact.
     @Test(arguments: [(16, 3), (17, 0)] as [(Int, Int64)])
     func lastIntactVersionIsFoundThroughStarts(_ starts: Int, _ intact: Int64) async throws {
         let folder = try CopiedFolder()
@@ -165,13 +165,13 @@ import Testing
                 return
             }
             #expect(failure.error.lastIntactVersion == intact)
-            // As before the first write of the new history, so after it.
+            // The answer is the same after the first write of the new history.
             try await alice.modify([hut(.create, "new")], in: "Trips", isAtomic: false)
         }
         try await opened.storage.close()
     }
 
-    /// A token of the format before epochs names what became the first epoch.
+    /// A token of the format without epochs belongs to the first epoch.
     @Test func tokenOfTheFormatBeforeIsGood() async throws {
         let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let world = World(storage)
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    /// Where tokens end, epochs that nobody can name go, and a device that fetches in pages goes on.
+    /// Once tokens have expired, epochs without a valid token are merged, and a device that fetches in pages continues.
     @Test func epochsOfEndedTokensAreMerged() async throws {
         var limits = Limits()
         limits.changeTokenSeconds = 100
@@ -237,7 +237,7 @@ import Testing
         let before = try await numbers()
         try await purge.mergeEpochs(of: store, world.nowMilliseconds)
         let after = try await numbers()
-        // Tokens last 100 seconds: what ended more than 200 ago goes, which leaves two epochs.
+        // Tokens last 100 seconds: epochs that ended more than 200 seconds ago are merged, which leaves two.
         #expect(before[1] == 6)
         #expect(after == [2, 2])
         var token: String?

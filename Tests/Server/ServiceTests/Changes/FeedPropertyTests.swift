@@ -29,7 +29,7 @@ import Testing
             }
         }
 
-        /// Nil when the token expired: then everything is fetched anew.
+        /// nil if the token expired: then everything is fetched again.
         private mutating func page(_ length: Int) async throws -> ChangesZone.Page? {
             do {
                 return try await person.page("Trips", since: token, limit: length)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// Promise P8 too: what was deleted comes back to nobody, also when its tombstone was purged.
+    /// Promise P8 too: a deleted record does not come back on any device, even if its tombstone was purged.
     @Test(arguments: Seeds.forTest("FeedPropertyTests", count: 8))
     func fetchedRecordsEqualTheModel(_ seed: UInt64) async throws {
         var numbers = SeededNumbers(seed: seed)

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// The feeds under their older names, the public database's, and the tokens beside other answers.
+/// The feeds under their older names, the public database's feed, and the tokens in other answers.
 @Suite struct FeedsTests {
     let world = World()
 
@@ -32,7 +32,7 @@ import Testing
         #expect(keyed.moreComing)
     }
 
-    /// A device whose token expired names its last intact version: what it knows of is not told again.
+    /// A device whose token expired names its last intact version: deletions before it are not reported again.
     @Test(arguments: Backend.allCases)
     func fetchFromTheBeginningNamesDeletionsAfterVersion(_ backend: Backend) async throws {
         let storage = try backend.storage()
@@ -73,7 +73,7 @@ import Testing
             let row = try #require(try writer.zone(named: "Trips"))
             try writer.purgeTombstones(through: 5, in: row.key)
         }
-        // What was purged is not to be had, and the fetch goes on to its end.
+        // Purged tombstones are missing, and the fetch continues to its end.
         #expect(try await names(after: 0) == ["kept", "later", "late"])
     }
 
@@ -147,7 +147,7 @@ import Testing
                 ChangesZone.self, next, in: .public
             ).items[0]
         else {
-            Issue.record("Nobody may read the public database.")
+            Issue.record("The anonymous fetch was refused.")
             return
         }
         #expect(rest.records.map(\.tombstone?.recordName) == ["a"])
@@ -161,7 +161,7 @@ import Testing
         #expect(plain?.error.frameworkCode == .badDatabase)
     }
 
-    /// Who looks for all users finds only himself.
+    /// A user who fetches the user records gets only the own one.
     @Test func publicFeedOmitsOtherUserRecords() async throws {
         let world = World()
         let alice = try await world.person("alice")
@@ -176,7 +176,7 @@ import Testing
         #expect(page.records.compactMap(\.name) == [bob.name])
     }
 
-    /// Neither records nor tombstones of what somebody may not read.
+    /// The feed has neither records nor tombstones that the user may not read.
     @Test func publicFeedFollowsTheGrants() async throws {
         let (world, alice, bob) = try await GrantsTests.world(#"GRANT WRITE TO "_creator""#)
         func feed(_ person: Person) async throws -> [String] {

@@ -5,9 +5,9 @@ import StratusStorage
 import StratusTesting
 import Synchronization
 
-/// A data folder with a service that comes and goes, and whose database is copied and replaced.
+/// A data folder whose service is stopped and started, and whose database is copied and replaced.
 final class HistoryFolder: Sendable {
-    /// A time of day that jumps against the uptime, as where a machine goes on with its memory.
+    /// A time of day that jumps relative to the uptime, as on a virtual machine that resumes with its memory.
     final class Clock: Sendable {
         private let milliseconds = Mutex<Int64>(1_750_000_000_000)
 
@@ -43,7 +43,7 @@ final class HistoryFolder: Sendable {
         HistoryFolder(path, access: .beside, seed: world.randomNumber())
     }
 
-    /// Alice, at the service of the folder, which is started if need be.
+    /// Alice, at the folder's service, which is started if necessary.
     func person() async throws -> Person { try await open().alice }
 
     func databaseVersion() async throws -> Int64 {
@@ -67,7 +67,7 @@ final class HistoryFolder: Sendable {
         try await last?.storage.close()
     }
 
-    /// Has the service close Alice's database for want of room.
+    /// Makes the service close Alice's database to make room for others.
     func closeDatabase() async throws {
         let opened = try await open()
         await opened.alice.world.service.waitUntilIdle()
@@ -91,7 +91,7 @@ final class HistoryFolder: Sendable {
         }
     }
 
-    /// A database's file and what lies beside it, its mark too, by their path without an ending.
+    /// The files of a database, including its mark: their paths without extensions.
     private static func files(of path: String) throws -> [String] {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         return try FileManager.default.contentsOfDirectory(atPath: folder)
@@ -116,14 +116,14 @@ final class HistoryFolder: Sendable {
     }
 }
 
-/// Paths of folders that go with the last of them.
+/// Paths of folders that are removed with this object.
 final class CopyNames: Sendable {
     private let count = Mutex(0)
     private let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("stratus-histories-\(UUID().uuidString)")
 
     deinit {
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         try? FileManager.default.removeItem(at: folder)
     }
 

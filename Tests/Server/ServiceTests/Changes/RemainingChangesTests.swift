@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusService
 
-/// How many changes are still to come after a page.
+/// How many changes remain after a page.
 @Suite struct RemainingChangesTests {
     @Test func pageTellsHowManyChangesFollowAtMost() async throws {
         let alice = try await World().person("alice")
@@ -17,10 +17,10 @@ import Testing
             left.append(page.remainingChanges)
             token = page.syncToken
         }
-        #expect(left == [4, 3, 2, 1, nil], "exact where nothing was changed twice")
+        #expect(left == [4, 3, 2, 1, nil], "exact if no record was changed twice")
         let plain = try await alice.elsewhere.page("Trips", limit: 1)
         #expect(plain.moreComing && plain.remainingChanges == nil, "an extension")
-        // What was overtaken counts, so that it is a bound.
+        // Overwritten changes count too, so the number is an upper bound.
         try await alice.modify([hut(.forceUpdate, "0", [beds(1)])], in: "Trips")
         let first = try await alice.page("Trips", limit: 1)
         #expect(first.records.map(\.name) == ["1"] && (first.remainingChanges ?? 0) >= 4)

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// The ancestor in a conflict: the state that the client changed, where the store still has it.
+/// The ancestor in a conflict: the state that the client changed, if the store still has it.
 @Suite struct AncestorsTests {
     @Test(arguments: Backend.allCases)
     func conflictReturnsAncestorRecord(_ backend: Backend) async throws {
@@ -16,7 +16,7 @@ import Testing
             world.advance(seconds: 60)
             saved += try await alice.at("device-\(number)").modify(
                 [hut(.forceUpdate, "hut", [beds(Int64(number))])], in: "Trips")
-            // Others' changes lie between.
+            // Changes of other records come between.
             try await alice.modify([hut(.forceUpdate, "other", [beds(1)])], in: "Trips")
         }
         for state in saved.dropLast() {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// Only who asks for our keys has the price of it.
+    /// Only clients that ask for the extensions pay for them.
     @Test func ancestorRecordIsSentOnlyWithExtensions() async throws {
         let world = World()
         let alice = try await world.person("alice")
@@ -67,7 +67,7 @@ import Testing
         #expect(failure?.ancestorRecord == nil)
     }
 
-    /// What was deleted is not kept under another name.
+    /// The states of a deleted record are removed too.
     @Test(arguments: Backend.allCases)
     func deletionRemovesAncestorRecords(_ backend: Backend) async throws {
         let storage = try backend.storage()
@@ -125,7 +125,7 @@ import Testing
 }
 
 extension RecordResult {
-    /// Without what is new in every answer.
+    /// The failure without its identifier, which differs in every answer.
     fileprivate var withoutIdentifier: RecordResult {
         guard case .failure(var failure) = self else { return self }
         failure.uuid = nil

@@ -23,8 +23,8 @@ import Testing
         #expect(try await alice.page("Trips", since: token).records.isEmpty)
     }
 
-    /// A failure at the end of a chain of 400 parents comes up link by link, while the database waits:
-    /// what each link asks of the store must be asked once.
+    /// A failure at the end of a chain of 400 parents fails the records one after the other, while the database waits:
+    /// each record may be read only once.
     @Test(.timeLimit(.minutes(20)))
     func failingChainOfParentsIsResolvedInTime() async throws {
         let alice = try await World().person("alice")

@@ -8,11 +8,11 @@ import Testing
 
 @testable import StratusService
 
-/// What a large deletion takes along is found in steps too, and held until it is decided.
+/// The records of a large cascade are found in steps too, and held until the deletion is decided.
 @Suite struct CascadeSearchTests {
     private static let zoneName = "Trips"
 
-    /// A tree of three children each on disk, whose records go with their parents.
+    /// A tree on disk in which each record has three children, which are deleted with it.
     private struct Tree {
         let folder: String
         let storage: SQLiteStorageEngine
@@ -60,7 +60,7 @@ import Testing
             return Set(found.compactMap { $0.record?.recordName })
         }
 
-        /// What is still to be done of deletions, decided or not.
+        /// The number of pending deletions, decided or not.
         func deletions() async throws -> Int {
             try await storage.store(for: address)
                 .read { try $0.longChanges(.deletion, limit: .max).count }
@@ -78,7 +78,7 @@ import Testing
             try await Doctor(storage: storage).examine().findings
         }
 
-        /// A search as the request for the deletion of a record would make it.
+        /// The search that a request to delete a record would begin.
         func search(_ root: String) -> CascadeSearch {
             let context = RequestContext(
                 caller: Caller(userRecordName: ida.name, device: "phone"), address: world.address,
@@ -110,13 +110,13 @@ import Testing
             value: .reference(Reference(recordName: name, action: .deleteSelf)))
     }
 
-    /// No transaction looks for more than a step's records, however many go.
+    /// No transaction searches more than a step's records, however many are deleted.
     @Test func largeCascadeIsFoundInManyTransactions() async throws {
         let tree = try await Tree()
         let before = try tree.commits()
         let results = try await tree.ida.modify([hut(.forceDelete, "r0")], in: Self.zoneName)
         #expect(results[0].tombstone != nil)
-        // Each record is asked for once, seven a step at the most.
+        // Each record is searched once, at most seven in a step.
         #expect(try tree.commits() - before > tree.names.count / tree.limits.recordsPerStep)
         while try await tree.step() {}
         #expect(try await tree.living() == [])
@@ -124,7 +124,7 @@ import Testing
         #expect(try await tree.findings() == [])
     }
 
-    /// Between the steps everybody reads what was found, nobody changes it, and all else is saved.
+    /// Between the steps the found records can be read but not changed, and other records can be saved.
     @Test func foundRecordsAreHeldUntilItIsDecided() async throws {
         let tree = try await Tree()
         let store = try await tree.storage.store(for: tree.address)
@@ -135,7 +135,7 @@ import Testing
         while isMore {
             isMore = try await search.step(in: store)
             let now = try await tree.deletions()
-            // The last record asked may have three more.
+            // The last record searched may have three more children.
             #expect(now - held <= tree.limits.recordsPerStep + 3)
             held = now
             #expect(try await tree.living().count == tree.names.count)
@@ -145,13 +145,13 @@ import Testing
                     hut(.create, "child", parent: .some("r1")),
                     hut(.create, "held", [Self.owner("r0")]), hut(.forceUpdate, "other", [beds(1)]),
                 ]) == [.zoneBusy, .zoneBusy, .zoneBusy, .zoneBusy, nil])
-            // What the request holds is nobody else's to carry out, or to give up.
+            // No other task may carry out or release what the request holds.
             #expect(try await !tree.step())
         }
         #expect(held == tree.names.count)
     }
 
-    /// A request that ended with its process was not answered: nothing goes.
+    /// A request whose process ended got no answer: nothing is deleted.
     @Test func recordsOfAnEndedProcessAreGivenUpInSteps() async throws {
         var tree = try await Tree()
         let store = try await tree.storage.store(for: tree.address)
@@ -178,7 +178,7 @@ import Testing
         #expect(try await tree.living() == [])
     }
 
-    /// A large cascade that somebody outside needs is refused whole, and holds nothing afterwards.
+    /// A large cascade is refused as a whole if another record refers to one of its own, and releases what it held.
     @Test func refusedCascadeIsGivenUp() async throws {
         let tree = try await Tree()
         try await tree.ida.modify(
@@ -194,7 +194,7 @@ import Testing
         while try await tree.step() {}
         #expect(try await tree.deletions() == 0)
         #expect(try await tree.living().count == tree.names.count)
-        // With the one that needed it the whole tree goes.
+        // Together with the referring record, the whole tree is deleted.
         let results = try await tree.ida.modify(
             [hut(.forceDelete, "r0"), hut(.forceDelete, "guest")], in: Self.zoneName)
         #expect(results.allSatisfy { $0.tombstone != nil })
@@ -202,12 +202,13 @@ import Testing
         #expect(try await tree.living() == [])
     }
 
-    /// In a zone that is not atomic one of two deletions is refused; what only it took along is let go.
+    /// In a zone that is not atomic one of two deletions is refused; the records that only its cascade held are
+    /// released.
     @Test func refusedOneOfTwoKeepsItsOwn() async throws {
         let tree = try await Tree()
         try await tree.ida.modify(
             [hut(.create, "guest", parent: .some("r79"))], in: Self.zoneName)
-        // r79 lies under r8 and r2; r1 has as many below it.
+        // r79 is below r8 and r2; the tree below r1 is as large.
         let results = try await tree.ida.modify(
             [hut(.forceDelete, "r1"), hut(.forceDelete, "r2")], in: Self.zoneName, isAtomic: false)
         #expect(results.map(\.code) == [nil, .validatingReferenceError])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// Deletions that take along more than goes in one transaction.
+/// Deletions whose cascade is too large for one transaction.
 @Suite struct LargeDeletionTests {
     private static func owner(_ name: String) -> Field {
         Field(
@@ -14,7 +14,7 @@ import Testing
             value: .reference(Reference(recordName: name, action: .deleteSelf)))
     }
 
-    /// A hierarchy whose records go with their parents, on storage that outlives its services.
+    /// A hierarchy whose records are deleted with their parents, on storage that outlives its services.
     private struct Hierarchy {
         let storage: any StorageEngine
         let names: [String]
@@ -50,7 +50,7 @@ import Testing
             try await world.step(ida, in: storage)
         }
 
-        /// Paul, with whom all is shared.
+        /// Paul, with whom the hierarchy is shared.
         func paulWithShare() async throws -> Person {
             let paul = try await world.person("paul@example.org")
             let made = try await ida.modify(
@@ -97,7 +97,7 @@ import Testing
         #expect(deleted.values.allSatisfy { $0 == 1 } && deleted.count > 50)
     }
 
-    /// What goes is gone for whoever writes, though it can still be read.
+    /// Writes treat a record that is being deleted as gone, though it can still be read.
     @Test func recordsThatGoAreNeitherSavedNorNeeded() async throws {
         let tree = try await Hierarchy(.memory)
         try await tree.ida.modify([hut(.forceDelete, "r0")], in: "Trips")
@@ -114,7 +114,7 @@ import Testing
             ]) == [.zoneBusy, .validatingReferenceError])
         let again = try await tree.ida.modify([hut(.forceDelete, last)], in: "Trips")
         #expect(again[0].tombstone != nil)
-        // Another deletion that meets what goes already waits.
+        // Another deletion may begin while the first one is in progress.
         try await tree.ida.modify([hut(.create, "other")], in: "Trips")
         #expect(try await codes([hut(.forceDelete, "other")]) == [nil])
         while try await tree.step() {}
@@ -125,7 +125,7 @@ import Testing
             ])
     }
 
-    /// With its root the share goes at once, and what lay below is not seen any more.
+    /// With its root the share ends at once, and the records below can no longer be read.
     @Test func accessEndsAtOnceWhereLargeHierarchyIsDeleted() async throws {
         let tree = try await Hierarchy(.memory)
         let paul = try await tree.paulWithShare()
@@ -136,7 +136,7 @@ import Testing
         #expect(try await seen() == tree.names.count)
         try await tree.ida.modify([hut(.forceDelete, "r0")], in: "Trips")
         #expect(try await seen() == 0)
-        // Nor by those of another share of a new record with the root's name.
+        // Nor through another share of a new record with the root's name.
         try await tree.ida.modify([hut(.create, "r0")], in: "Trips")
         let early = await tree.ida.refusal(of: [share(.create, "T", of: "r0")], in: "Trips")
         #expect(early?.records?.first?.code == .zoneBusy)

@@ -36,7 +36,7 @@ import Testing
         #expect(found[3].code == .zoneNotFound)
     }
 
-    /// For clients whose language has no integers of 64 bits.
+    /// For clients whose language has no 64-bit integers.
     @Test func numbersAsStringsAppliesToEveryEndpoint() async throws {
         let alice = try await World().person("alice", with: "Trips")
         let saved = try await alice.ask(

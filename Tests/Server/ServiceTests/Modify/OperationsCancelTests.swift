@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// A device has requests that were not answered carried out no more, should they still arrive.
+/// A device cancels requests that were not answered: if they arrive later, they are refused.
 @Suite struct OperationsCancelTests {
     private let world = World()
 
@@ -55,7 +55,7 @@ import Testing
                 operations: [hut(.create, "hut")], zoneID: zone("Trips"), operationID: "save-1"))
         #expect(late?.error.code == .badRequest)
         #expect(try await alice.page("Trips").records.isEmpty)
-        // Another operation is another matter, and so is another device's.
+        // Neither another operation nor another device's is affected.
         try await alice.modify([hut(.create, "hut")], in: "Trips", operationID: "save-2")
         let other = try await alice.at("tablet").modify(
             [hut(.create, "other")], in: "Trips", operationID: "save-1")
@@ -89,7 +89,7 @@ import Testing
             operations: [hut(.forceUpdate, "hut", [beds(5)])], zoneID: trip.trips, operationID: "1")
         let late = await trip.bo.refusal(RecordsModify.self, save, in: .shared)
         #expect(late?.error.code == .badRequest)
-        // Not of the owner's own operations.
+        // Nor are the owner's own operations.
         let own = try await trip.ida.modify(
             [hut(.forceUpdate, "hut", [beds(6)])], in: "Trips", operationID: "1")
         #expect(own[0].record != nil)

@@ -3,7 +3,7 @@ import StratusService
 import StratusWire
 import Testing
 
-/// Names, types, sizes and batches that are refused.
+/// Invalid names and types, sizes and batches beyond the limits: all are refused.
 @Suite struct RecordLimitTests {
     let world = World()
 
@@ -29,7 +29,7 @@ import Testing
         #expect(results[1].failed?.error.frameworkCode == .limitExceeded)
     }
 
-    /// Stored, it could not be read again: neither it nor any query of its type.
+    /// If it were stored, neither the record nor a query of its type could be read again.
     @Test func mergeIntoTooManyFieldsIsRefused() async throws {
         let alice = try await world.person("alice")
         func fields(_ numbers: Range<Int>) -> [Field] {

@@ -15,7 +15,7 @@ import Testing
         let saved = try await alice.modify([hut(.create, "hut-3", [beds(24)])], in: "Trips")
         let record = try #require(saved[0].record)
         #expect(record.recordType == "Hut")
-        // As our own client asks; others see the name.
+        // With the extensions, as the client library asks; other clients get the record name.
         #expect(record.created?.userRecordName == ZoneID.currentUserName)
         #expect(record.created?.deviceID == "phone")
         #expect(record.modified?.timestampMilliseconds == 1_750_000_000_000)
@@ -33,7 +33,7 @@ import Testing
         #expect(names.allSatisfy { $0.utf8.count == 36 })
     }
 
-    /// What each kind does, with the tag of the stored record or a stale one.
+    /// The result of each kind of operation with the current change tag, a stale one, or none.
     @Test(arguments: [
         (RecordsModify.Kind.create, "current", ServiceError.Code.conflict),
         (.update, "stale", .conflict), (.replace, "stale", .conflict),
@@ -188,7 +188,7 @@ import Testing
         #expect(results.map(\.code) == [.badRequest])
     }
 
-    /// A client tells errors apart by them.
+    /// A client distinguishes errors by them.
     @Test func eachRecordErrorHasItsOwnUUID() async throws {
         let alice = try await world.person("alice", with: "Trips")
         let looked = try await alice.lookup(["a", "b"], in: "Trips")
@@ -238,7 +238,7 @@ import Testing
             hut(.create, "a", guide("nobody")), hut(.create, "b", guide("a")),
             hut(.create, "c", guide("d")), hut(.create, "d"),
         ])
-        // The second fails because the first does.
+        // The second one fails because the first one does.
         #expect(results[0].code == .validatingReferenceError)
         #expect(results[1].code == .validatingReferenceError)
         guard case .reference(let stored) = results[2].values["guide"] else {

@@ -20,7 +20,7 @@ import Testing
         try await run(seed, .sqlite, steps: 60)
     }
 
-    /// What goes along follows in steps; when they are done it is as if it had gone at once.
+    /// A cascade is deleted in steps; after them the result is the same as for a deletion in one transaction.
     @Test(arguments: Seeds.forTest("ReferencePropertyTests in steps", count: 12))
     func deletionsInStepsEndAsDeletionsAtOnce(_ seed: UInt64) async throws {
         var limits = Limits()
@@ -91,7 +91,7 @@ import Testing
     }
 }
 
-/// The rules of references in a few lines: what may be saved and deleted, and what goes along.
+/// The rules of references in a few lines: which saves and deletions are allowed, and what a cascade deletes.
 private struct ReferenceModel {
     struct Record: Equatable {
         var owners: Set<String> = []
@@ -101,7 +101,7 @@ private struct ReferenceModel {
 
     struct Change {
         var name: String
-        /// Nil deletes.
+        /// nil for a deletion.
         var record: Record?
 
         var operation: RecordsModify.Operation {
@@ -161,7 +161,7 @@ private struct ReferenceModel {
     var records: [String: Record] = [:]
     var version: Int64 = 0
 
-    /// Who refers to whom with an action, as the store should know it.
+    /// The references with an action that the store should have.
     var holders: Set<ReferenceRow> {
         var rows: Set<ReferenceRow> = []
         for (name, record) in records {
@@ -175,9 +175,9 @@ private struct ReferenceModel {
         return rows
     }
 
-    /// Does what was accepted.
+    /// Applies the accepted changes.
     ///
-    /// - Returns: how many rows that writes.
+    /// - Returns: how many rows they write.
     mutating func apply(_ changes: [Change]) -> Int {
         var writes = 0
         for change in changes {
@@ -197,7 +197,7 @@ private struct ReferenceModel {
         return writes
     }
 
-    /// Whether one change alone is to be accepted.
+    /// Whether a change on its own is accepted.
     func allows(_ change: Change) -> Bool {
         var after = self
         _ = after.apply([change])

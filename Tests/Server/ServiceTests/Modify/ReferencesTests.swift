@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// References with an action: DELETE_SELF and its cascades, VALIDATE, and parents beside them.
+/// References with an action: DELETE_SELF and its cascades, VALIDATE, and parents.
 @Suite struct ReferencesTests {
     let world = World()
 
@@ -30,7 +30,7 @@ import Testing
         #expect(
             page.records.compactMap(\.tombstone?.recordType) == Array(repeating: "Hut", count: 40))
         #expect(try await alice.lookup(["other"], in: "Trips")[0].record != nil)
-        // Nothing is left of the references: who comes back under the name is nobody's source.
+        // The references were removed too: a new record of the same name refers to nothing.
         try await alice.modify([hut(.create, "r1"), hut(.create, "r0")], in: "Trips")
         try await alice.modify([hut(.forceDelete, "r0")], in: "Trips")
         #expect(try await alice.lookup(["r1"], in: "Trips")[0].record != nil)
@@ -74,7 +74,7 @@ import Testing
         #expect(last.map(\.code) == [.notFound, nil])
     }
 
-    /// As CloudKit's header has it: the target is there, or comes in the same request.
+    /// As in CloudKit's header: the target exists, or is saved in the same request.
     @Test(arguments: Backend.allCases)
     func deleteSelfTargetExistsOrComesAlong(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
@@ -82,7 +82,7 @@ import Testing
             hut(.create, "a", [owner("later")]), hut(.create, "c", [owners(["later", "b"])]),
             hut(.create, "d", [owner("a")]), hut(.create, "b"), hut(.forceDelete, "later"),
         ])
-        // Who needs one that is refused is refused too.
+        // A record is refused if it refers to a refused one.
         #expect(
             alone.map { $0.failed?.error.frameworkCode } == [
                 .referenceViolation, .referenceViolation, .referenceViolation, nil, nil,
@@ -109,7 +109,7 @@ import Testing
             results.map { $0.failed?.error.frameworkCode } == [
                 nil, nil, nil, .limitExceeded, .limitExceeded,
             ])
-        // Who is a source already may be saved, and who leaves makes room.
+        // An existing source may be saved, and a deleted one makes room for another.
         let again = try await alice.modify([
             hut(.forceUpdate, "s0", [beds(1)]), hut(.forceUpdate, "s1", [owner("a")]),
             hut(.forceDelete, "s2"), hut(.create, "s3", [owner("a")]),
@@ -137,7 +137,7 @@ import Testing
         #expect(results[1].tombstone != nil)
         #expect(
             try await alice.lookup(["large", "l0", "s0"]).map(\.code) == [nil, nil, .notFound])
-        // Named records do not count.
+        // Records named in the request do not count.
         let named = try await alice.modify([
             hut(.forceDelete, "large"), hut(.forceDelete, "l3"),
         ])
@@ -188,7 +188,7 @@ import Testing
         #expect(both.allSatisfy { $0.tombstone != nil })
     }
 
-    /// A member of the cascade that somebody outside needs keeps the whole cascade.
+    /// If another record refers to a member of the cascade, nothing of the cascade is deleted.
     @Test func cascadeIsRefusedWhileMemberIsReferenced() async throws {
         let alice = try await world.person("alice", with: "Trips")
         try await alice.modify(
@@ -213,7 +213,7 @@ import Testing
         #expect(try await alice.lookup(["item"], in: "Trips")[0].code == .notFound)
     }
 
-    /// A save that fails by itself holds nobody.
+    /// The references of a save that fails protect no record.
     @Test func failedSaveDoesNotProtectItsTarget() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "a")])
@@ -257,7 +257,7 @@ import Testing
         #expect(results.map { $0.failed?.error.frameworkCode } == [.limitExceeded, nil])
     }
 
-    /// Merged, not just sent.
+    /// The references after the merge count, not just the sent ones.
     @Test func mergedReferencesCountTowardTheLimit() async throws {
         let alice = try await World.alice { $0.referencesPerRecord = 2 }
         try await alice.modify(["x", "y", "z"].map { hut(.create, $0) })
@@ -273,9 +273,9 @@ import Testing
         #expect(try await alice.modify([hut(.create, "a", [loose(name)])])[0].code == .badRequest)
     }
 
-    /// Every refusal brings about the next one, behind a cycle each time: the database must not be held
-    /// for long by it. The last list cannot go, since it has a child; so its item stays, which is a
-    /// child of the list before; and so on.
+    /// Every refusal causes the next one, each behind a cycle: that must not occupy the database for long. The last
+    /// list cannot be deleted, since it has a child; so its item stays, which is a child of the list before; and so
+    /// on.
     @Test(arguments: [true, false])
     func refusalChainRefusesEveryDeletion(_ hasCycles: Bool) async throws {
         let alice = try await World.alice {
@@ -295,7 +295,7 @@ import Testing
                 + (0..<count).map { hut(.create, "twin-\($0)", [owner("item-\($0)")]) })
         let results = try await alice.modify((0..<count).map { hut(.forceDelete, list($0)) })
         let codes = results.map { $0.failed?.error.frameworkCode }
-        // Those that were refused for themselves before it was enough say so.
+        // Those that were refused for themselves before the limit was reached get that error.
         #expect(
             Set(codes)
                 == (hasCycles ? [.limitExceeded, .referenceViolation] : [.referenceViolation]))
@@ -303,7 +303,7 @@ import Testing
         #expect(left.allSatisfy { $0.record != nil })
     }
 
-    /// A record that goes needs nobody any more.
+    /// The references of a deleted record protect no other record.
     @Test func cascadedRecordDoesNotProtectItsTarget() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "list")])
@@ -342,7 +342,7 @@ import Testing
         #expect(try await alice.lookup(["b"], in: "Trips")[0].record != nil)
     }
 
-    /// Another user's record goes with the one that it names: its creator wanted that.
+    /// Another user's record is deleted with its target: its creator asked for that with DELETE_SELF.
     @Test func publicCascadeDeletesRecordsOfOtherUsers() async throws {
         let alice = try await world.person("alice")
         let bob = try await world.person("bob")
@@ -377,7 +377,7 @@ func reference(_ target: String, _ action: Reference.Action) -> FieldValue {
     .reference(Reference(recordName: target, action: action))
 }
 
-/// Goes when its owner goes.
+/// A field that makes its record be deleted with its owner.
 func owner(_ target: String) -> Field {
     Field(name: "owner", value: reference(target, .deleteSelf))
 }
@@ -388,7 +388,7 @@ func owners(_ targets: [String]) -> Field {
         value: .referenceList(targets.map { Reference(recordName: $0, action: .deleteSelf) }))
 }
 
-/// Needs its guide.
+/// A field whose target cannot be deleted before its record.
 func guide(_ target: String) -> Field {
     Field(name: "guide", value: reference(target, .validate))
 }

@@ -3,9 +3,9 @@ import StratusService
 import StratusWire
 import Testing
 
-/// Operations that fail before they are tried, each by itself.
+/// Operations that fail on their own, before they are tried.
 @Suite struct RefusedOperationTests {
-    /// What is wrong with one record says nothing of the others.
+    /// An error in one record does not affect the others.
     @Test func illFormedValueFailsItsRecordOnly() async throws {
         let alice = try await World().person("alice")
         let request: RecordsModify.Request = try readWire(
@@ -30,7 +30,7 @@ import Testing
         #expect(results[2].values["beds"] == .int64(3))
     }
 
-    /// A client that leaves the name to the service learns which record failed.
+    /// A client that lets the service choose the name is told which record failed.
     @Test func failedNamelessCreateNamesItsRecord() async throws {
         let alice = try await World().person("alice", with: "Trips")
         let refused = await alice.refusal(

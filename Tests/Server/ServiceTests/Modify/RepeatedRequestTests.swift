@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Requests that come twice: one outcome, known by the operation's ID.
+/// Requests that arrive twice have one outcome, identified by the operation's ID.
 @Suite struct RepeatedRequestTests {
     let world = World()
 
@@ -17,14 +17,15 @@ import Testing
         let token = try await alice.page("Trips").syncToken
         #expect(try await alice.modify(operations, in: "Trips", operationID: "save-1") == first)
         #expect(try await alice.page("Trips", since: token).records.isEmpty)
-        // Another device's operation of the same name is another operation.
+        // The same ID from another device is another operation.
         let other = await alice.at("tablet").refusal(
             RecordsModify.self,
             .init(operations: operations, zoneID: zone("Trips"), operationID: "save-1"))
         #expect(other?.records?[0].code == .conflict)
     }
 
-    /// Deleting what is not there is done at once, and stays done when somebody creates it meanwhile.
+    /// Deleting a missing record succeeds at once, and repeating it does not delete a record that was created
+    /// meanwhile.
     @Test func repeatedDeletionKeepsRecordCreatedSince() async throws {
         let alice = try await world.person("alice")
         let gone = try await alice.modify([hut(.forceDelete, "hut")], operationID: "delete-1")
@@ -34,7 +35,7 @@ import Testing
         #expect(try await alice.lookup(["hut"])[0].values == ["beds": .int64(1)])
     }
 
-    /// What happened to the record since is told as what it is, not as another answer to the save.
+    /// A later change of the record is reported as such, not as another outcome of the save.
     @Test func repeatedSaveOfDeletedRecordIsNotFound() async throws {
         let alice = try await world.person("alice")
         let operations = [hut(.create, "hut"), hut(.forceDelete, "old")]
@@ -61,7 +62,7 @@ import Testing
         #expect(again[1].failed?.error == first[1].failed?.error)
     }
 
-    /// Else it would get answers about records that it does not name.
+    /// Otherwise the answer would be about records that the request does not name.
     @Test func operationIDReusedForOtherRecordsIsRefused() async throws {
         let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a"), hut(.create, "b")], operationID: "save-1")
@@ -80,7 +81,7 @@ import Testing
             #expect(refusal?.error.code == .badRequest)
         }
         #expect(try await alice.lookup(["b", "c"]).map(\.code) == [nil, .notFound])
-        // Under the name that a request for zones has inside.
+        // The internal identifier of a request for zones.
         try await alice.makeZone("A")
         _ = try await alice.ask(
             ZonesModify.self,
@@ -91,7 +92,7 @@ import Testing
         #expect(collision?.error.code == .badRequest)
     }
 
-    /// As it was kept before outcomes had a digest.
+    /// The format in which outcomes were stored before they had a digest.
     @Test func outcomeOfFirstFormatIsRead() async throws {
         let alice = try await world.person("alice")
         try await alice.modify([hut(.create, "hut", [beds(1)])])

@@ -75,7 +75,7 @@ import Testing
         #expect(try await poll().value?.notificationID == "a")
     }
 
-    /// Whichever comes first, the notification or the cancellation: it is handed out once in the end.
+    /// Whether the notification or the cancellation comes first, the notification is delivered exactly once.
     @Test func cancellationDuringDeliveryLosesNoNotification() async throws {
         for round in 0..<200 {
             let waiting = poll()
@@ -90,8 +90,8 @@ import Testing
         }
     }
 
-    /// Of two programs that poll under one token, neither ends the other's poll: they would go on
-    /// doing so forever.
+    /// Of two programs that poll with one token, neither ends the other's poll, since they would keep ending each
+    /// other's polls forever.
     @Test func newerOfTwoPollsReceivesFirst() async throws {
         let older = poll()
         await untilWaiting(1)
@@ -140,7 +140,7 @@ import Testing
         #expect(await courier.remembered == 1)
     }
 
-    /// What the pieces cost: no thread is held, and an end leaves nothing behind.
+    /// Waiting polls block no threads, and leave nothing behind when they end.
     @Test func thousandPollsWaitConcurrently() async throws {
         let courier = Courier(settings: ServiceSettings(isForDevelopment: true))
         let payload = notification("n")
@@ -164,7 +164,7 @@ import Testing
         await courier.deliver(notification("a"), to: "t")
         await courier.deliver(notification("b"), to: "t")
         guard let first = try await poll().value else {
-            Issue.record("There was a notification.")
+            Issue.record("Unexpected notification.")
             return
         }
         await courier.giveBack(first, to: "t")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusService
 
-/// How often a device is notified, and that nobody waits for another's change.
+/// How often a device is notified, and that changes of other zones and users do not delay a notification.
 @Suite(.timeLimit(.minutes(20))) struct GatheringTests {
     typealias Make = SubscriptionsTests
 
@@ -69,7 +69,7 @@ import Testing
         #expect(try await Self.next(world, token) != nil)
         let notified = Mutex(0)
         let listener = Task {
-            // Ends with the device.
+            // Ends when the device is unregistered.
             while try await Self.next(world, token) != nil { notified.withLock { $0 += 1 } }
         }
         await Self.waitForPoll(world)
@@ -97,7 +97,7 @@ import Testing
         let phone = try await world.person("alice")
         _ = try await phone.at("tablet").listen()
         try await phone.subscribe([Make.database("d")])
-        // All at once, as after a round that failed.
+        // All at once, as after a dispatch that failed.
         let store = try await world.service.storage.store(
             for: DatabaseAddress(world.address, .private(owner: phone.name)))
         let event = OutboxEvent(zoneName: "A", user: phone.name, device: "phone", changes: [])
@@ -138,7 +138,7 @@ import Testing
         for number in 1...3 { try await phone.modify([hut(.create, "\(number)")], in: "A") }
         let gathering = world.service.components.notifications.gathering
         while gathering.heldCount == 0 { await Task.yield() }
-        // Held back for as long as that, and not for a device's window.
+        // Held back for the coalescing window of a push, not for that of a device.
         await clock.waitForSleeper(seconds: Limits().coalescingSeconds)
         clock.advance(bySeconds: Limits().coalescingSeconds)
         #expect(await pushes.next() != nil)

@@ -3,7 +3,7 @@ import StratusService
 import StratusWire
 import Testing
 
-/// What a notification says, and which changes give rise to it.
+/// What a notification contains, and which changes cause one.
 @Suite struct NotificationPayloadTests {
     typealias Make = SubscriptionsTests
 
@@ -21,7 +21,7 @@ import Testing
 
     // MARK: Which changes
 
-    /// As the record is after an update, and was before a deletion.
+    /// The filter is compared with the record after an update, and before a deletion.
     @Test func updateFiresWhenRecordMatchesAfterwards() async throws {
         let (phone, token) = try await listening([
             Make.query(
@@ -62,7 +62,7 @@ import Testing
         #expect(try await phone.received(token).isEmpty)
         try await phone.modify([hut(.forceDelete, "t", type: nil)], in: "Trips")
         #expect(try await phone.received(token).map(\.subscriptionID).sorted() == ["d", "z"])
-        // With the zone go its records, of whatever type.
+        // Deleting the zone deletes its records of all types.
         try await phone.deleteZone("Trips")
         #expect(try await phone.received(token).map(\.subscriptionID).sorted() == ["d", "z"])
         try await phone.makeZone("Trips")
@@ -90,9 +90,9 @@ import Testing
         #expect(try await received("c", in: nil) == ["all", "default", "here"])
     }
 
-    // MARK: What it says
+    // MARK: Content
 
-    /// A change has one name, whichever subscriptions it meets; two changes have two.
+    /// A change has one notification ID for all subscriptions; two changes have two.
     @Test func subscriptionsShareNotificationIDOfOneChange() async throws {
         let (phone, token) = try await listening(
             [Make.query("q"), Make.query("p", on: [.create, .update]), Make.zone("z", "Trips")],
@@ -158,7 +158,7 @@ import Testing
             """
         #expect(
             texts == [
-                // Without anything to show it is a silent one.
+                // Without an alert it is a silent one.
                 """
                 {"aps":{"content-available":1},\(begin)"met":{"sid":"d","dbs":2}}}
                 """,
@@ -171,7 +171,7 @@ import Testing
 
     /// The documented order: container, record, reason, fields, then the texts.
     @Test(arguments: [
-        // By how many bytes it is too long.
+        // How many bytes too long the notification is.
         (0, ["cid", "rid", "fo", "af", "category", "sound", "title", "body"]),
         (20, ["rid", "fo", "af", "category", "sound", "title", "body"]),
         (60, ["fo", "af", "category", "sound", "title", "body"]),
@@ -203,7 +203,7 @@ import Testing
         #expect(all.filter { words.contains("\"\($0)\":") } == left)
         #expect(words.contains("\"p\":1") == (left != all))
         #expect(words.contains(received.notificationID))
-        // Our own reader takes it too.
+        // This project's own parser reads it too.
         let read = try bytes.withUnsafeBytes { try NotificationPayload.read(from: $0) }
         #expect(NotificationPayload.wireBytes(of: read) == bytes)
     }

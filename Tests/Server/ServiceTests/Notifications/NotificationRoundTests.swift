@@ -7,11 +7,11 @@ import Testing
 
 @testable import StratusService
 
-/// When subscribers are told: bursts, failures, restarts, and what fires once.
+/// When subscribers are notified: bursts, failures, restarts, and subscriptions that fire once.
 @Suite struct NotificationRoundTests {
     typealias Make = SubscriptionsTests
 
-    /// Sleeps until it is cancelled: time does not pass.
+    /// Sleeps until it is cancelled, so that no time passes.
     private static let never: @Sendable (Double) async throws -> Void = { _ in
         try await Task.sleep(for: .seconds(3600))
     }
@@ -25,7 +25,7 @@ import Testing
         try await phone.subscribe([Make.database("d"), Make.zone("z", "Trips")])
         let listener = Task {
             var count = 0
-            // Ends with the device.
+            // Ends when the device is unregistered.
             while let received = try? await world.service.nextNotification(
                 pushToken: token, timeoutSeconds: 60)
             {
@@ -42,7 +42,7 @@ import Testing
         #expect((1...3).contains(await listener.value))
     }
 
-    /// The device that made one of the gathered changes is told of the others'.
+    /// A device that made one of several gathered changes is notified of the others.
     @Test func changesOfTwoDevicesNotifyBoth() async throws {
         let world = World(sleep: Self.never)
         let phone = try await world.person("alice")
@@ -57,7 +57,7 @@ import Testing
         #expect(try await phone.received(tabletToken).count == 1)
     }
 
-    /// One save, a thousand people who asked, each with a waiting poll.
+    /// One save notifies a thousand users, each with a waiting poll.
     @Test func saveNotifiesThousandDevices() async throws {
         let world = World()
         let storage = world.service.storage
@@ -93,14 +93,14 @@ import Testing
             for try await payload in group {
                 if let payload { payloads.append(payload) }
             }
-            print("1,000 devices told in \(ContinuousClock.now - begin)")
+            print("1,000 devices notified in \(ContinuousClock.now - begin)")
             return payloads
         }
         #expect(Set(received.map(\.userRecordName)).count == 1_000)
         #expect(Set(received.map(\.notificationID)).count == 1)
     }
 
-    /// Saves that nobody is told of leave nothing in memory either.
+    /// Saves without subscribers leave nothing in memory either.
     @Test func databaseWithoutSubscribersIsForgotten() async throws {
         let world = World(sleep: { _ in await Task.yield() })
         try await world.service.dispatchLeftovers()
@@ -134,7 +134,7 @@ import Testing
         let received = try await phone.received(token).map(\.subscriptionID)
         #expect(received.count { $0 == "q" } == 1)
         #expect(received.count { $0 == "always" } == 20)
-        // The last event is still in the outbox: a service that starts anew tells it again.
+        // The last event is still in the outbox, so a service that starts again sends it again.
         let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         try await again.service.dispatchLeftovers()
@@ -187,7 +187,7 @@ import Testing
                 defer { failures = max(0, failures - 1) }
                 return failures > 0
             }
-            if fails { throw StorageError(.busy, "The test wants it so.") }
+            if fails { throw StorageError(.busy, "The test makes this read fail.") }
         })
         let pauses = Mutex<[Double]>([])
         let world = World(
@@ -219,7 +219,7 @@ import Testing
         let again = World(storage)
         try await again.service.dispatchLeftovers()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
-        // The same name, so that who was told before can tell.
+        // With the same notification ID, so that a device can recognise a duplicate.
         #expect(try await tablet.received(token) == first)
     }
 

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// Who is told of what.
+/// Which devices are notified of which changes.
 @Suite struct NotificationTests {
     typealias Make = SubscriptionsTests
 
@@ -20,7 +20,7 @@ import Testing
         for number in 0..<3 {
             try await phone.modify([hut(.create, "hut-\(number)")], in: "Trips")
         }
-        // Unread notifications of one subscription are one.
+        // Unread notifications of one subscription are merged into one.
         let received = try await tablet.received(tabletToken)
         #expect(received.map(\.subscriptionID).sorted() == ["d", "z"])
         #expect(received.allSatisfy { $0.userRecordName == phone.name && $0.scope == .private })
@@ -70,7 +70,7 @@ import Testing
         #expect(try await phone.received(token).count == 1)
     }
 
-    /// A query subscription fires for what matches after a change, or before a deletion.
+    /// A query subscription fires for records that match after a change, or before a deletion.
     @Test func querySubscriptionFiresForMatchingRecords() async throws {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
@@ -98,12 +98,12 @@ import Testing
         let deleted = try await phone.received(token)
         #expect(deleted.count == 1)
         guard case .query("big", .recordDeleted, _, _) = deleted.first?.cause else {
-            Issue.record("The deletion was not told.")
+            Issue.record("No notification of the deletion arrived.")
             return
         }
     }
 
-    /// Alice's phone, and the token with which her tablet is told of these fields of new records.
+    /// Alice's phone, and the token with which her tablet is notified of these fields of new records.
     private func notifiedOf(fields: [String]) async throws -> (Person, token: String) {
         let phone = try await World().person("alice")
         let token = try await phone.at("tablet").listen()
@@ -113,19 +113,19 @@ import Testing
         return (phone, token)
     }
 
-    /// What is stored of an asset is of no use to anybody without an address.
+    /// A stored asset is useless without a download address.
     @Test func additionalFieldsOmitAssets() async throws {
         let (phone, token) = try await notifiedOf(fields: ["name", "photo"])
         let asset = try await phone.upload([1])
         try await phone.modify([hut(.create, "hut", [photo(asset), text("name", "Palace")])])
         guard case .query(_, _, _, let fields) = try await phone.received(token).first?.cause else {
-            Issue.record("The creation was not told.")
+            Issue.record("No notification of the creation arrived.")
             return
         }
         #expect(fields == [text("name", "Palace")])
     }
 
-    /// A notification waits in memory, one for each device: it has no room for a record.
+    /// Each device's notifications wait in memory, so they must not contain whole records.
     @Test func longAdditionalFieldsAreTruncated() async throws {
         let (phone, token) = try await notifiedOf(fields: ["name", "note"])
         let long = text("note", String(repeating: "x", count: 10_000))
@@ -133,7 +133,7 @@ import Testing
         let received = try await phone.received(token)
         #expect(received.map(\.isPruned) == [true])
         guard case .query(_, _, _, let fields) = received.first?.cause else {
-            Issue.record("The creation was not told.")
+            Issue.record("No notification of the creation arrived.")
             return
         }
         #expect(
@@ -146,7 +146,7 @@ import Testing
         subscription.notificationInfo = .init(
             alertBody: String(repeating: "x", count: 100_000))
         guard case .failure(_, let error) = try await phone.subscribe([subscription])[0] else {
-            Issue.record("The subscription was taken.")
+            Issue.record("The subscription was accepted.")
             return
         }
         #expect(error.frameworkCode == .limitExceeded)
@@ -181,7 +181,7 @@ import Testing
         #expect(try await phone.ask(SubscriptionsList.self, .init()).items.isEmpty)
     }
 
-    /// A device that does not listen gets fewer, until it has caught up.
+    /// The queue of a device that does not poll is shortened until the device has caught up.
     @Test func fullQueueDropsOldestAndHalvesItsCapacity() async throws {
         let phone = try await World.alice { $0.notificationsPerDevice = 4 }
         let token = try await phone.at("tablet").listen()
@@ -192,7 +192,7 @@ import Testing
         #expect(try await phone.received(token).map(\.recordName) == ["f", "g", "h", "i"])
     }
 
-    /// Somebody who has not polled for long has to fetch everything anyhow.
+    /// A device that has not polled for long has to fetch everything anyway.
     @Test func absentDeviceKeepsOneNotification() async throws {
         let world = World()
         let phone = try await world.person("alice")
@@ -217,7 +217,7 @@ import Testing
         try await phone.makeZone("Trips")
         try await phone.subscribe([Make.zone("z", "Trips")])
         try await phone.modify([hut(.create, "hut")], in: "Trips")
-        // A service that starts anew finds the row, which no later save has removed.
+        // A service that starts again finds the event's row, which no later save has removed.
         let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         _ = try await tablet.ask(ZonesList.self, .init())
@@ -300,7 +300,7 @@ extension NotificationPayload {
 }
 
 extension Person {
-    /// Makes and registers a push token.
+    /// Creates and registers a push token.
     func listen() async throws -> String {
         let token = try await ask(
             TokensCreate.self, .init(apnsEnvironment: "development"), in: nil
@@ -310,7 +310,7 @@ extension Person {
         return token
     }
 
-    /// Everything that waits for a device.
+    /// All notifications that wait for a device.
     func received(_ pushToken: String) async throws -> [NotificationPayload] {
         await world.service.waitUntilIdle()
         var received: [NotificationPayload] = []

@@ -13,7 +13,7 @@ import Testing
 
     private static let token = String(repeating: "0a", count: 32)
 
-    /// Answers as it is told, and keeps what it got.
+    /// Returns the given outcomes, and keeps the pushes.
     private final class Script: PushDelivery {
         let outcomes = Mutex<[PushOutcome]>([])
         let pushes: AsyncStream<Push>
@@ -61,7 +61,7 @@ import Testing
         #expect(payload?.recordName == "hut" && payload?.notificationInfo?.alertBody == "New hut")
     }
 
-    /// What shows nothing wakes the app; several of one zone replace one another.
+    /// A push without an alert wakes the app; several for one zone replace one another.
     @Test func pushWithoutAlertIsSentInBackground() async throws {
         let script = Script()
         let phone = try await World(pushDelivery: script).person("alice")
@@ -91,7 +91,7 @@ import Testing
         let directory = world.service.storage.directory
         try await phone.modify([hut(.create, "a")])
         _ = await script.next()
-        // It was registered since.
+        // The token was registered after the reported time, so it is kept.
         #expect(try await directory.device(pushToken: Self.token) != nil)
         try await phone.modify([hut(.create, "b")])
         _ = await script.next()
@@ -110,7 +110,7 @@ import Testing
         let world = World(
             limits: limits, pushDelivery: script,
             sleep: { seconds in
-                // The outboxes' sweep, of which nothing is looked at here: without a pause it would have a thread for itself.
+                // The sweep of the outboxes is not tested here; without a pause it would occupy a thread.
                 if seconds == 10 { try await Task.sleep(for: .seconds(600)) }
                 if seconds >= 1 { pauses.withLock { $0.append(seconds) } }
                 await Task.yield()
@@ -131,7 +131,7 @@ import Testing
         #expect(pauses.withLock { $0 } == [1, 30, 1, 2, 4, 8])
     }
 
-    /// Nobody waits for the push service, and what waits for it has a limit.
+    /// Polls do not wait for the push service, and its queue has a limit.
     @Test func hangingPushServiceDoesNotBlockPolls() async throws {
         struct Hanging: PushDelivery {
             let begun = AsyncStream<Void>.makeStream()
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    /// A device that changes hands receives its new owner's notifications only.
+    /// A device that is passed on receives only its new owner's notifications.
     @Test func nativeTokenBelongsToItsLastRegistrant() async throws {
         let script = Script()
         let world = World(pushDelivery: script)
@@ -248,7 +248,7 @@ import Testing
         let received = try await phone.received(token)
         #expect(Set(received.map(\.subscriptionID)) == ["here", "there"])
         #expect(Set(received.map(\.containerIdentifier)) == [World.container, other.container])
-        // A use renews it in both.
+        // A poll renews the registration in both containers.
         world.advance(seconds: 11 * 3600)
         _ = try await world.service.nextNotification(pushToken: token, timeoutSeconds: 0)
         let rows = try await world.service.storage.directory.devices(pushToken: token)
@@ -261,7 +261,7 @@ import Testing
         let bob = try await world.person("bob")
         let token = try await phone.listen()
         try await phone.subscribe([Make.query("q")])
-        // Another's is left alone, and nobody learns that it is there.
+        // Another user's token stays registered, and the answer does not reveal whether it exists.
         for foreign in [token, "nothing"] {
             _ = try await bob.ask(TokensUnregister.self, .init(apnsToken: foreign), in: nil)
         }

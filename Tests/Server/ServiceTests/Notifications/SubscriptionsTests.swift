@@ -84,7 +84,7 @@ import Testing
         #expect(own.items.isEmpty)
     }
 
-    /// Which kind each database takes.
+    /// The kinds of subscriptions that each database accepts.
     @Test(arguments: [
         (DatabaseScope.public, [true, false, false]), (.private, [true, true, true]),
         (.shared, [false, false, true]),
@@ -114,7 +114,7 @@ import Testing
                 ])
     }
 
-    /// Written, it would have no field name, and could not be read again.
+    /// If it were stored, it would have no field name, and could not be read again.
     @Test func subscriptionWithEmptyFieldNameIsRefused() async throws {
         let alice = try await World().person("alice")
         var sorted = Self.query("sorted")
@@ -136,7 +136,7 @@ import Testing
         #expect(listed.map { $0.subscription?.subscriptionID } == ["search"])
     }
 
-    /// What an older release stored is listed with what can be read of it, and can be deleted.
+    /// A subscription that an older release stored is listed with its readable parts, and can be deleted.
     @Test(arguments: [
         (
             #"{"subscriptionID":"old","subscriptionType":"query","query":{"recordType":"Hut","#

@@ -10,8 +10,8 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// In development every field may be queried, and in production after a deployment; what is not queried costs
-/// nothing.
+/// In development every field can be queried, and in production after a deployment; fields that are not queried
+/// cost nothing.
 @Suite struct IndexDemandTests {
     /// The rows that the writing connection has written since it was opened.
     private func writes(_ storage: SQLiteStorageEngine, _ alice: Person) async throws -> Int64 {
@@ -48,7 +48,7 @@ import Testing
         try await alice.modify([record("c")], in: "Trips")
         let unasked = try await writes(storage, alice) - before
         #expect(unasked <= 22, "\(unasked)")
-        // A search and a sort ask for one index each: five words and one number.
+        // A search and a sort need one index each: five words and one number.
         let query = QueryDictionary(
             recordType: "Hut",
             filterBy: [.init(.containsAllTokens, .user("text1"), .string("words"))],
@@ -64,14 +64,14 @@ import Testing
         try await storage.close()
     }
 
-    /// A database has room for one index: another query takes it between a query's asking for its own and its
-    /// reading. It asks once more, and is answered.
+    /// A database has room for one index, and another query takes it between a query's request for its index and its
+    /// read. The query requests it once more, and is answered.
     @Test func indexThatGaveWayIsAskedForAgain() async throws {
         let other = Mutex<(@Sendable () async throws -> Void)?>(nil)
         let storage = WatchedStorage(
             .inMemory(),
             beforeRead: { read in
-                // Indexes are looked at by the page; records are looked for in the zone.
+                // Indexes are read by the page; records are searched in the zone.
                 guard read.length == .zone else { return }
                 let ask = other.withLock { other in
                     defer { other = nil }
@@ -83,7 +83,7 @@ import Testing
             storage,
             limits: .with {
                 $0.indexesPerDatabase = 1
-                // Too few to sort all of them without an index.
+                // Too small a limit to sort all of them without an index.
                 $0.recordsScannedPerQuery = 40
                 $0.recordsPerIndexStep = 10
             }, heldBack: ["index building"])

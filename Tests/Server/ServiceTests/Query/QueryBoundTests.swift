@@ -8,14 +8,14 @@ import Testing
 
 @testable import StratusService
 
-/// What a query costs follows what it finds, and never passes its bounds.
+/// The cost of a query depends on what it finds, and never exceeds its limits.
 @Suite struct QueryBoundTests {
     typealias Filter = QueryDictionary.Filter
     typealias Sort = QueryDictionary.Sort
 
     private static let middle = Location(latitude: 46.5, longitude: 8)
 
-    /// So many huts; ten of them are of every rare kind, and the rest are far from the middle.
+    /// Alice with this many huts: ten of them have every rare value, and the rest are far from the middle.
     private static func world(_ count: Int, limits: Limits = Limits()) async throws -> Person {
         let alice = try await World(limits: limits).person("alice")
         for start in stride(from: 0, to: count, by: 200) {
@@ -83,8 +83,8 @@ import Testing
         #expect(scanned[1] <= 40, "\(scanned)")
     }
 
-    /// At a pole every level of cells has twice as many at the same distance; the queue of all of them took all
-    /// of the memory.
+    /// At a pole every level has twice as many cells at the same distance; a queue with all of them used up the
+    /// memory.
     @Test(.timeLimit(.minutes(20))) func nearestAtAPoleIsFoundInBounds() async throws {
         let alice = try await World().person("alice")
         try await alice.modify(
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// A filter without an index is looked for within bounds: answers may have nothing but a marker.
+    /// A filter without an index scans a limited number of records: an answer may have nothing but a marker.
     @Test(arguments: [[], [Sort(.user("height"))]])
     func scanLimitEndsThePageWithAMarker(_ sorts: [Sort]) async throws {
         var limits = Limits()
@@ -172,7 +172,7 @@ import Testing
         #expect(Set(names.joined()).count == 12 && names.joined().count == 12)
     }
 
-    /// The service remembers nothing of a query: its marker is good after a restart.
+    /// The service keeps no state of a query: its marker is valid after a restart.
     @Test(arguments: Backend.allCases)
     func continuationMarkerSurvivesARestart(_ backend: Backend) async throws {
         let storage = try backend.storage()
@@ -189,7 +189,7 @@ import Testing
                 == (0..<9).reversed().map { "hut\($0)" })
     }
 
-    /// In the public database all ask the same store; a marker is its caller's all the same.
+    /// In the public database all users query the same store, but a marker belongs to its caller.
     @Test func continuationMarkerOfAnotherCallerIsRefused() async throws {
         let alice = try await World().person("alice")
         try await alice.modify(
@@ -259,7 +259,7 @@ import Testing
         #expect(descending?.error.code == .badRequest)
     }
 
-    /// So many places that the rings around the middle are cut finely, some of them at one spot.
+    /// So many places that the rings around the middle are divided finely, some of them at the same place.
     @Test(arguments: Backend.allCases)
     func manyLocationsAreSortedByDistance(_ backend: Backend) async throws {
         let alice = try await World.alice(try backend.storage()) {
@@ -303,7 +303,7 @@ import Testing
         #expect(found == expected)
     }
 
-    /// As many as a query may look at can lie at one place; more are refused in words.
+    /// One place may have as many records as a query may scan; more are refused with a reason.
     @Test(arguments: [(40, false), (51, true)])
     func equalDistancesAreSortedUpToALimit(_ count: Int, isRefused: Bool) async throws {
         let alice = try await World(limits: .with { $0.recordsScannedPerQuery = 50 }).person(

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Queries are served only on fields that the schema marks, and refused in the live service's words.
+/// Queries are served only on fields that the schema marks, and refused with CloudKit's messages.
 @Suite struct QueryMarkTests {
     typealias Filter = QueryDictionary.Filter
     typealias Sort = QueryDictionary.Sort
@@ -28,7 +28,7 @@ import Testing
         return alice
     }
 
-    /// A type that came into being by a save can be asked for who made and who changed its records.
+    /// A type that was created by a save can be queried by the creators and modifiers of its records.
     @Test(arguments: ["___createdBy", "___modifiedBy"])
     func creatorAndModifierAreQueryableInDevelopment(_ field: String) async throws {
         let world = World()
@@ -46,7 +46,7 @@ import Testing
         #expect(found.records.map(\.name) == ["b"])
     }
 
-    /// The word of other clients for `LIST_CONTAINS_ANY`.
+    /// Other clients' name for `LIST_CONTAINS_ANY`.
     @Test func containsAnyFindsListsWithOneOfTheValues() async throws {
         let alice = try await World().person("alice")
         func tags(_ values: [String]) -> Field { Field(name: "tags", value: .stringList(values)) }
@@ -115,7 +115,7 @@ import Testing
         arguments: [
             ([Filter(.equals, .user("beds"), .int64(3))], []),
             ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("rank"))]),
-            // Taken, as by CloudKit, and without effect.
+            // Accepted without effect, as by CloudKit.
             ([Filter(.equals, .user("beds"), .int64(3))], [Sort(.user("secret"))]),
             // The parent cannot be marked.
             ([Filter(.notEquals, .system(.parent), .reference(Reference(recordName: "x")))], []),

@@ -8,7 +8,7 @@ import Testing
 @testable import StratusService
 
 extension Person {
-    /// Asks for all pages and compares them with a look at every record.
+    /// Fetches all pages and compares them with a scan of every record.
     func compare(_ query: QueryDictionary, zoneName: String?, limit: Int) async throws {
         let expected = try await everything(query, zoneName)
         var found: [String] = []
@@ -33,7 +33,7 @@ extension Person {
         }
     }
 
-    /// What a look at every record finds, by the rules of subscriptions.
+    /// The result of a scan of every record, by the rules of subscriptions.
     func everything(_ query: QueryDictionary, _ zoneName: String?) async throws -> [String] {
         let schema = try await world.service.components.schemas.schema(of: world.address)
         let matcher = try RecordMatcher(query, schema: schema)

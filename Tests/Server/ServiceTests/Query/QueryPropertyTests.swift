@@ -9,8 +9,8 @@ import Testing
 
 @testable import StratusService
 
-/// Whatever is asked, the indexes find what a look at every record finds, in the same order, however the
-/// answer is cut into pages.
+/// For every query, the indexes give the same result as a scan of all records, in the same order, with any page
+/// length.
 @Suite struct QueryPropertyTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var backend: Backend
@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: cases)
     func indexedQueryEqualsAFullScan(_ one: Case) async throws {
         var limits = Limits()
-        // Small, so that a few records reach every bound.
+        // Small, so that a few records reach every limit.
         limits.recordsSortedTogether = 16
         limits.recordsReadPerCompoundIndex = 0
         var script = QueryScript(seed: one.seed)
@@ -50,7 +50,8 @@ import Testing
         }
     }
 
-    /// Between two pages, records come, go and change; what stays is found once, and nothing breaks.
+    /// Between two pages, records are created, deleted and changed; unchanged ones are found exactly once, without
+    /// errors.
     @Test(arguments: cases)
     func writesBetweenPagesLoseNoRecords(_ one: Case) async throws {
         var script = QueryScript(seed: one.seed)
@@ -79,7 +80,7 @@ import Testing
     }
 }
 
-/// Records and queries drawn from a seed. Values are few, so that they meet.
+/// Records and queries drawn from a seed. There are few different values, so that queries match.
 struct QueryScript {
     static let zones = ["_defaultZone", "Trips", "Acker"]
 

@@ -9,7 +9,7 @@ import Testing
 @Suite struct QueryTests {
     typealias Filter = QueryDictionary.Filter
 
-    /// Five huts of every kind of field; the fifth has none.
+    /// Five huts with fields of every kind; the fifth has no fields.
     static func world() async throws -> Person {
         let alice = try await World().person("alice", with: "Trips")
         try await mark("Hut", in: alice.world)
@@ -34,7 +34,7 @@ import Testing
         return alice
     }
 
-    /// Marks what a save would not mark: sorting by name, filters on creators.
+    /// Sets marks that a save would not set: sorting by name, filters on creators.
     static func mark(_ recordType: String, in world: World) async throws {
         let marks: [(SchemaSystemField, FieldIndexes)] = [
             (.recordID, [.queryable, .sortable]), (.createTime, [.queryable, .sortable]),
@@ -56,7 +56,7 @@ import Testing
         ).records.compactMap(\.name).joined()
     }
 
-    /// What is compared with every record must be short: a body has room for a million names.
+    /// Values that are compared with every record must be short, since a body has room for a million names.
     @Test func longListsAreRefused() async throws {
         let alice = try await Self.world()
         let names = (0...256).map { "name\($0)" }
@@ -90,7 +90,7 @@ import Testing
             SubscriptionsModify.self, .init([.init(.create, subscription)])
         ).items
         guard case .failure(_, let error) = subscribed[0] else {
-            Issue.record("The subscription was taken.")
+            Issue.record("The subscription was accepted.")
             return
         }
         #expect(error.frameworkCode == .limitExceeded)
@@ -237,7 +237,7 @@ import Testing
             page = try await alice.ask(RecordsQuery.self, request(sorts, marker))
             names += page.records.compactMap(\.name)
         }
-        // "0" has its place before the first page's end; "a" was read before it went.
+        // "0" sorts before the first page's end; "a" was read before it was deleted.
         #expect(
             names == (isSorted ? ["e", "a"] : ["a", "b"])
                 + all.records.compactMap(\.name).dropFirst(2))
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    /// Pages of a sorted query over many records are the whole in order, whatever the page's length.
+    /// The pages of a sorted query over many records are together its complete answer, with any page length.
     @Test(arguments: [1, 7, 50])
     func pagesOfASortedQueryAreComplete(_ limit: Int) async throws {
         var numbers = SeededNumbers(seed: 3)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import StratusService
 
-/// Queries are answered rightly and without an error while the indexes that they ask for are being built, give
-/// way to others, and go on after a restart.
+/// Queries are answered correctly and without errors while the indexes that they need are built, replaced by
+/// others, and completed after a restart.
 @Suite struct UnfinishedIndexTests {
     static let seeds = Seeds.forTest("UnfinishedIndexTests", count: 3)
 
-    /// A few records fill every step, and a few queries all places for indexes.
+    /// A few records fill every step, and a few queries use up the limit of indexes.
     private static func limits(_ script: inout QueryScript) -> Limits {
         var limits = Limits()
         limits.recordsPerIndexStep = 3
@@ -26,7 +26,7 @@ import Testing
         return limits
     }
 
-    /// In production the marks come by a deployment.
+    /// In production the marks come from a deployment.
     @Test(arguments: seeds) func queriesAreAnsweredWhileIndexesComeAndGo(_ seed: UInt64)
         async throws
     {
@@ -42,7 +42,7 @@ import Testing
             try await first.modify(
                 [script.saveOfEveryField("all"), script.saveOfEveryField("all7")], in: "Trips")
             for round in 0..<5 {
-                // A new service: nothing builds the indexes further but what asks for them.
+                // A new service: an index is built further only if a query asks for it.
                 let world = World(
                     storage, environment: environment, limits: limits,
                     heldBack: round % 2 == 0 ? ["index building"] : [])
@@ -62,7 +62,7 @@ import Testing
         try await storage.close()
     }
 
-    /// Queries about both types, which have one another's indexes give way.
+    /// Queries of both types, whose indexes replace one another.
     private static func askAtOnce(_ alice: Person, _ script: inout QueryScript) async throws {
         let queries = (0..<4).map { _ in
             (script.query(), script.zoneName(), script.pageLength())

@@ -6,15 +6,16 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// What a command changes in the directory is looked for beside the requests.
+/// The service checks for a command's changes of the directory in the background of requests.
 @Suite struct DirectoryWatchTests {
-    /// Whoever signs in or shares writes into the directory and waits for the disk; nobody else does, once a second.
+    /// A sign-in or a new share writes to the directory and waits for the disk; other requests do not wait for that,
+    /// even if the check is due.
     @Test(.timeLimit(.minutes(20))) func requestWaitsForNoWriteOfOthers() async throws {
         let storage = try Backend.sqlite.storage()
         let world = World(storage)
         let watch = world.service.pipeline.watch
         let alice = try await world.person("alice", with: "Trips")
-        // Each is due to be asked again, before a second is over.
+        // The check is due after 0.6 seconds.
         for _ in 0..<3 {
             world.advance(seconds: 0.6)
             _ = try await alice.lookup(["a"], in: "Trips")

@@ -8,9 +8,9 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// The doctor reports nothing that is well, says what to do, and rebuilds what is derived from records.
+/// The doctor reports only what is wrong, gives advice, and rebuilds what is derived from records.
 @Suite struct DoctorRepairTests {
-    /// Rows that were lost or altered, as a fault of the program would.
+    /// Rows that were lost or altered, as by a bug of the program.
     struct Damage: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var sql: String
@@ -38,7 +38,7 @@ import Testing
             sql: "UPDATE record SET share_root = 'nothing' WHERE name = 'below'"),
     ]
 
-    /// Alters rows as a fault of the program would, which writes the checksum too.
+    /// Alters rows as a bug of the program would, including their checksums.
     private static func run(_ sql: String, in database: Database) throws {
         try SQLStatement(database, sql).run()
         let rows = try SQLStatement(
@@ -80,11 +80,11 @@ import Testing
         #expect(repair.diagnosis.findings == [] && repair.dropped == [])
         #expect(repair.rebuilt == [place.storage.path(of: address)])
         try await place.expectHealth(of: alice)
-        // Nothing is to be done the second time.
+        // The second time there is nothing to do.
         #expect(try await Doctor(storage: place.storage).repair().rebuilt == [])
     }
 
-    /// An entry whose key was altered hides its record from queries by that index, and no row is damaged.
+    /// An index entry with an altered key hides its record from queries by that index, although no row is damaged.
     @Test(arguments: ["beds", "kind"]) func alteredKeyOfAnIndexIsFound(_ field: String) async throws
     {
         let place = StoredWorld(limits: .with { $0.recordsReadPerCompoundIndex = 0 })
@@ -146,7 +146,7 @@ import Testing
         #expect(repair.diagnosis.findings[0].advice.contains("backup"))
     }
 
-    /// Every kind of row that has a checksum, each damaged: given up only when the operator says so.
+    /// Damages a row of every kind that has a checksum: it is dropped only if the operator asks for that.
     @Test func damagedRowsAreDroppedOnRequest() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice", with: "Trips")
@@ -179,14 +179,14 @@ import Testing
         #expect(repair.diagnosis.findings == [])
         #expect(repair.dropped.count == 5)
         #expect(repair.dropped.contains(place.storage.path(of: address) + ": the record b"))
-        // A device that had the record hears that it is gone, and the others are as they were.
+        // A device that had the record gets its deletion, and the others are unchanged.
         let changes = try await alice.page("Trips", since: token).records
         #expect(changes.map(\.tombstone?.recordName) == ["b"])
         let found = try await alice.lookup(["a", "b", "c"], in: "Trips")
         #expect(found.map { $0.record != nil } == [true, false, true])
     }
 
-    /// A zone's row has a checksum: while it does not match, requests about the zone are refused.
+    /// While the checksum of a zone's row does not match, requests for the zone are refused.
     @Test func damagedZoneIsRefusedUntilItIsGivenUp() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
@@ -215,7 +215,7 @@ import Testing
         #expect(try await alice.page("Trips").records.count == 2)
     }
 
-    /// The sentences by which findings are sorted are those that checks have.
+    /// The sentences that decide whether a finding is rebuilt are sentences of existing checks.
     @Test func rebuiltInvariantsExist() {
         let all = RecordFile.invariants.map(\.sentence)
         let rebuilt = all.filter {

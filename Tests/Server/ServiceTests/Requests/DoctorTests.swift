@@ -6,13 +6,13 @@ import Testing
 
 @testable import StratusService
 
-/// The doctor reads what the stored bytes mean.
+/// The doctor checks the contents of stored records, not only their rows.
 @Suite struct StoredContentsTests {
     static let address = DatabaseAddress(
         ContainerAddress(container: "iCloud.org.example.Doctor", environment: .development),
         .private(owner: "_alice"))
 
-    /// What a record is like, and the invariant that it breaks; nil for none.
+    /// A change of a record, and the invariant that it breaks; nil for none.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var invariant: String?
@@ -112,7 +112,7 @@ import Testing
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: folder)
         }
         let storage = try SQLiteStorageEngine(folder: folder)

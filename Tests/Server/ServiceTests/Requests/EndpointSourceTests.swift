@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What the sources of the service promise of its endpoints: that rules get what they need as arguments,
-/// and that nothing particular to an endpoint stands elsewhere.
+/// Rules for the sources of the service's endpoints: rules get what they need as arguments, and nothing specific
+/// to an endpoint is elsewhere.
 @Suite struct EndpointSourceTests {
     @Test func onlyEndpointsAndPipelineUseServiceComponents() throws {
         let pipeline: Set = [
@@ -44,7 +44,7 @@ import Testing
             let body = endpoint.components(separatedBy: "\n}").first ?? ""
             #expect(body.contains("static let rules = EndpointRules<Self>("))
         }
-        // Neither an initializer with defaults nor members with values: whoever adds an endpoint says all.
+        // No initializer has defaults and no member a value, so that a new endpoint has to state everything.
         let rules = try #require(
             sources["Requests/ServedEndpoint.swift"]?
                 .components(separatedBy: "struct EndpointRules<").last?

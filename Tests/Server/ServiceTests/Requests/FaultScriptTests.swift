@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// Each fault in the service itself; what a client makes of it is StratusClientTests' business.
+/// Each fault in the service itself; StratusClientTests tests how clients react.
 @Suite struct FaultScriptTests {
     private let world = World()
 
@@ -73,7 +73,7 @@ import Testing
             settings: ServiceSettings(
                 isForDevelopment: true,
                 world: .init(sleep: { seconds in
-                    // The service's other pauses are none of this test's.
+                    // The service's other pauses do not concern this test.
                     guard seconds == 900 else {
                         return try await Task.sleep(for: .seconds(seconds))
                     }
@@ -111,7 +111,7 @@ import Testing
             Issue.record("\(zones)")
             return
         }
-        // As where it is too old: nothing was lost.
+        // The same error as for a token that is too old: no history was lost.
         #expect(failure.error == .expiredChangeToken(lastIntactVersion: 1))
         #expect(try await alice.page("Trips", since: token).records.isEmpty)
 
@@ -153,7 +153,7 @@ import Testing
         #expect(faults.remaining.isEmpty)
     }
 
-    /// Dropped, then twice, then as always.
+    /// The first notification is dropped, the second one is sent twice, the third one as usual.
     @Test func notificationFaultDropsOrDuplicatesNotification() async throws {
         let alice = try await world.person("alice")
         let phone = alice.at("phone")

@@ -1,8 +1,8 @@
 import Testing
 
-/// Files that depend on each other in a circle can only be understood together: few do.
+/// Files that depend on each other in a cycle can only be understood together, so cycles must be short.
 @Suite struct FileCircleTests {
-    /// The record writer and its maintainers, which need each other by their nature.
+    /// The record writer and its maintainers, which have to refer to each other.
     private static let longest = 10
 
     @Test func noCircleOfFilesIsLong() throws {
@@ -25,12 +25,12 @@ import Testing
         #expect(circles.count == 3)
     }
 
-    /// The files in groups: two are in the same one when each depends on the other, by the names of types.
+    /// The files in groups: two are in the same group if each depends on the other, by the names of types.
     static func circles(of files: [String: String]) -> [Set<String>] {
         let words = files.mapValues(Self.words)
         var places: [String: String] = [:]
         for (path, code) in files {
-            // What a type has inside is named with it.
+            // Nested types are referred to with their outer type.
             for line in code.split(separator: "\n") where !line.hasPrefix(" ") {
                 let words = Self.words(of: String(line))
                 for (keyword, name) in zip(words, words.dropFirst())

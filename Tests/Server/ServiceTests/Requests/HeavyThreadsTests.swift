@@ -4,12 +4,12 @@ import Testing
 
 @testable import StratusService
 
-/// Heavy requests have few threads, and share them equally.
+/// Heavy requests run on few threads, and share them equally.
 @Suite struct HeavyThreadsTests {
     private static let greedy = Throttle.Sender.address("greedy")
     private static let calm = Throttle.Sender.address("calm")
 
-    /// A clock that each step moves by what the test says.
+    /// A clock that each step advances by an amount that the test sets.
     private final class Clock: Sendable {
         private let seconds = Mutex(0.0)
         var now: Double { seconds.withLock { $0 } }
@@ -22,7 +22,7 @@ import Testing
         func add(_ note: String) { list.withLock { $0.append(note) } }
     }
 
-    /// A line runs synchronous and asynchronous parts, and what is called from them.
+    /// A line runs synchronous and asynchronous work, and the functions that the work calls.
     @Test func workOnALineRunsOnItsThreads() async {
         let threads = HeavyThreads(count: 1, world: .live)
         let line = threads.line(of: Self.greedy)
@@ -38,8 +38,8 @@ import Testing
         #expect(threads.stepsRun == after && threads.senders == 0)
     }
 
-    /// One thread, two senders: of the one whose steps are ten times as long, a tenth as many are run,
-    /// although eight of its tasks wait beside one.
+    /// One thread, two senders: the one whose steps take ten times as long runs a tenth as many, although eight of
+    /// its tasks wait and only one of the other's.
     @Test func sendersShareTheThreadsByTime() async {
         let clock = Clock()
         let threads = HeavyThreads(
@@ -73,7 +73,7 @@ import Testing
         #expect(calm.count { $0 == "c" } == 50 && threads.senders == 0)
     }
 
-    // MARK: Who is heavy
+    // MARK: Which senders are heavy
 
     private func requests(_ clock: Clock) throws -> HeavyRequests {
         var limits = Limits()

@@ -5,13 +5,13 @@ import Testing
 
 @testable import StratusService
 
-/// How the bytes of requests and answers are shared out.
+/// How memory for the bytes of requests and answers is shared out.
 @Suite struct MemoryBudgetTests {
     private func isTaken(_ bytes: Int, by memory: HeldMemory) -> Bool {
         (try? memory.takeIfFree(bytes)) != nil
     }
 
-    /// Takes thousands until there is no room.
+    /// Takes a thousand bytes at a time until there is no room.
     private func fill(_ memory: HeldMemory) {
         while isTaken(1_000, by: memory) {}
     }
@@ -24,7 +24,7 @@ import Testing
         defer { withExtendedLifetime((first, second, third)) {} }
         fill(first)
         #expect(first.bytes == 500_000)
-        // Each further address finds room, however many connections the first one opens.
+        // Each further address gets some, however many connections the first one opens.
         fill(HeldMemory(budget, networkAddress: "10.0.0.1"))
         fill(second)
         #expect(second.bytes == 250_000)
@@ -33,8 +33,8 @@ import Testing
         #expect(budget.heldBytes == 875_000)
     }
 
-    /// What connections take beside their bytes leaves less for long bodies, down to a third of the budget; and no
-    /// less for work on requests that are there.
+    /// The memory that connections use besides their bytes leaves less for long bodies, down to a third of the budget,
+    /// but no less for requests in progress.
     @Test(arguments: [(0, 450_000), (300_000, 300_000), (600_000, 150_000), (9_000_000, 150_000)])
     func connectionsLeaveLessForLongBodies(_ beside: Int, _ body: Int) {
         let budget = MemoryBudget(limitBytes: 900_000)
@@ -82,7 +82,7 @@ import Testing
         withExtendedLifetime((held, honest)) {}
     }
 
-    /// However small the budget, one request alone is served.
+    /// A single request is served even with the smallest budget.
     @Test func onlyRequestHasRoom() {
         let budget = MemoryBudget(limitBytes: 1_000)
         let memory = HeldMemory(budget, networkAddress: "10.0.0.1")
@@ -129,14 +129,14 @@ import Testing
         timeout.yield()
         do {
             try await refused
-            Issue.record("There was room.")
+            Issue.record("Memory was granted beyond the budget.")
         } catch let error as ServiceError {
             #expect(error.code == .tryAgainLater && error.retryAfterSeconds != nil)
         }
         #expect(budget.waiting == 0 && budget.refused == 1)
     }
 
-    /// Whatever is taken, given back and named anew, the sums stay right.
+    /// The sums stay correct, whatever is taken, given back and renamed.
     @Test func sumsStayRight() {
         var random = SeededNumbers(seed: 7)
         let budget = MemoryBudget(limitBytes: 100_000)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusService
 
-/// What happens when a database is full, and that the counters are what the rows say.
+/// What happens when a database is full, and that the counters match the rows.
 @Suite(.serialized) struct QuotaTests {
     private func world(
         _ backend: Backend = .memory, _ change: (inout Limits) -> Void
@@ -70,7 +70,7 @@ import Testing
         #expect(swapped.map(\.code) == [nil, nil])
     }
 
-    /// A deletion that fails frees nothing after all.
+    /// A deletion that fails frees no quota.
     @Test func failedDeletionFreesNoQuota() async throws {
         let world = try world { $0.privateDatabaseBytes = 10_000 }
         let alice = try await world.person("alice")
@@ -111,11 +111,11 @@ import Testing
                 == nil)
         let refused = try await bob.modify([hut(.create, "b", [text(4_000)])], scope: .public)
         #expect(refused[0].code == .quotaExceeded)
-        // The private databases are not concerned.
+        // The private databases are not affected.
         #expect(try await bob.modify([hut(.create, "b", [text(4_000)])])[0].code == nil)
     }
 
-    /// Writers of one database at once never get more in than there is room for.
+    /// Concurrent writers of one database never exceed the quota together.
     @Test(arguments: Backend.allCases)
     func concurrentWritersStayWithinQuota(_ backend: Backend) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 50_000 }
@@ -137,7 +137,7 @@ import Testing
         try await expectExactCounters(store)
     }
 
-    /// Random operations of every kind, refused ones among them: counter and rows agree.
+    /// Random operations of every kind, some of them refused: the counters match the rows.
     @Test(arguments: Backend.allCases, Seeds.forTest("QuotaTests", count: 1))
     func quotaCounterEqualsTheStoredRows(_ backend: Backend, seed: UInt64) async throws {
         let world = try world(backend) { $0.privateDatabaseBytes = 30_000 }

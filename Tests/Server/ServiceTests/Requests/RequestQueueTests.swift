@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusService
 
-/// Fairness as a mechanism: who is let in when, without a clock.
+/// The fairness of the queue: which request is admitted when, without a clock.
 @Suite struct RequestQueueTests {
     private static let greedy = Throttle.Sender.address("greedy")
     private static let calm = Throttle.Sender.address("calm")
@@ -50,7 +50,7 @@ import Testing
             }
         }
 
-        /// Ends a piece of work, at once when it begins later.
+        /// Ends a piece of work; at once if it begins later.
         func end(_ name: String) {
             state.withLock { state in
                 if let continuation = state.ends.removeValue(forKey: name) {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Starts work and waits until it is in or in line.
+    /// Starts work and waits until it is running or queued.
     private func start(
         _ name: String, as sender: Throttle.Sender, in queue: RequestQueue, _ work: Work,
         waits: Bool
@@ -97,7 +97,7 @@ import Testing
                 await start(
                     "g\(number)", as: Self.greedy, in: queue, work, waits: number >= 2))
         }
-        // The calm one is let in at once: the third place is nobody's.
+        // The calm sender's request is admitted at once, since the third place is free.
         tasks.append(await start("calm", as: Self.calm, in: queue, work, waits: false))
         #expect(work.begun == ["g0", "g1", "calm"])
         #expect(queue.waiting == 18)
@@ -177,7 +177,7 @@ import Testing
         #expect(queue.senders == 0)
     }
 
-    /// How many ran at once.
+    /// The maximum number that ran at once.
     private final class Crowd: Sendable {
         private struct State {
             var now: [Throttle.Sender: Int] = [:]
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    /// Whatever the order of coming, going and giving up, no place is lost and none is given twice.
+    /// In any order of arrivals, ends and cancellations, no place is lost and none is given twice.
     @Test func queueLosesNoPlaceUnderLoad() async throws {
         let queue = queue(perUser: 3, inAll: 5, waitingPerUser: 1_000, waitingInAll: 4_000)
         let crowd = Crowd()

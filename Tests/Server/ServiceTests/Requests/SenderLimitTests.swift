@@ -6,8 +6,8 @@ import Testing
 
 @testable import StratusService
 
-/// Rates and transfers are limited by network address and by API token too, whoever shares them; and a request that
-/// nobody can read counts as a bad one.
+/// Rates and transfers are also limited per network address and per API token, for all senders that share them; an
+/// unreadable request counts as a bad one.
 @Suite struct SenderLimitTests {
     private func world(_ change: (inout Limits) -> Void) -> World {
         var limits = Limits()
@@ -26,7 +26,7 @@ import Testing
             networkAddress: networkAddress)
     }
 
-    /// What comes of a look at the public database, which anybody may have.
+    /// The error of a lookup in the public database; nil if it succeeds.
     private func code(
         _ world: World, _ credentials: Credentials, receivedBytes: Int = 0,
         decode: (String) throws -> RecordsLookup.Request = { _ in
@@ -50,12 +50,12 @@ import Testing
 
     // MARK: Addresses
 
-    /// Each of them is far from their own rate.
+    /// Each user's own rate is far from used up.
     @Test func usersOfOneAddressShareItsRate() async throws {
         let world = world { _ in }
         var people: [Person] = []
         for name in ["ida", "ole", "eva"] { people.append(try await world.person(name)) }
-        // Known from their first success on.
+        // They are known after their first success.
         for person in people {
             #expect(await code(world, credentials("development", person, from: "10.0.0.1")) == nil)
         }
@@ -81,15 +81,16 @@ import Testing
             await code(world, credentials(from: "10.0.0.1", device: "device \(answered)"))
         }
         while answered < 100, await next() == nil { answered += 1 }
-        // Ida was one of them until she was known.
+        // Ida counted as a stranger until she was known.
         #expect((19...20).contains(answered), "\(answered)")
         #expect(await next() == .throttled)
         #expect(await code(world, credentials(from: "10.0.0.2")) == nil)
-        // Who is known there is none of them.
+        // A known user there does not count as a stranger.
         #expect(await code(world, credentials("development", ida, from: "10.0.0.1")) == nil)
     }
 
-    /// A user of an address who is served makes up for a guess of others there, as it may have been a slip.
+    /// A request of a known user compensates for a bad one of strangers at the same address, since that may have been
+    /// a mistake.
     @Test func successAtAnAddressGivesItsStrangersCreditBack() async throws {
         let world = world { $0.requestsInBurstPerAddress = 50 }
         let ida = try await world.person("ida")
@@ -123,10 +124,10 @@ import Testing
             while count < 1_000, (try? throttle.admit(strangers)) != nil { count += 1 }
             return count
         }
-        // Nobody is remembered for others' merits.
+        // Nothing is stored for a sender without bad requests.
         throttle.forgive(strangers)
         #expect(throttle.count == 0)
-        // Ten bad ones leave a quarter of burst and rate.
+        // Ten bad ones reduce burst and rate to a quarter.
         for _ in 0..<10 { throttle.recordOutcome(of: strangers, wasBad: true) }
         for _ in 0..<4 { throttle.forgive(strangers) }
         #expect(admitted() == 8)
@@ -136,7 +137,8 @@ import Testing
 
     // MARK: Apps
 
-    /// However many addresses strangers have, what they move of one app is limited together; users are not concerned.
+    /// Strangers of one app share a transfer limit, however many addresses they use; signed-in users are not
+    /// affected.
     @Test func strangersOfAnAppShareItsTransfer() async throws {
         let world = world {
             $0.transferBytesInBurstPerToken = 10_000
@@ -160,7 +162,7 @@ import Testing
 
     // MARK: Bad requests
 
-    /// What cannot be read was work too, and nobody sends it by mistake on and on.
+    /// An unreadable request costs work too, and no correct client keeps sending them.
     @Test func malformedRequestsThrottleTheirSender() async throws {
         let world = world {
             $0.requestsInBurst = 1_000
@@ -176,7 +178,7 @@ import Testing
         }
         var asked = 0
         while asked < 1_000, await answer() == .badRequest { asked += 1 }
-        // 1,000 halved five times, less what was asked by then.
+        // 1,000 halved five times, less what was used by then.
         #expect(asked < 100)
         #expect(await answer() == .throttled)
     }

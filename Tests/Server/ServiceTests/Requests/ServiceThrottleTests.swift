@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// Requests that the service throttles: whose they are, and what they cost.
+/// Which sender a throttled request counts for, and how much it costs.
 @Suite struct ServiceThrottleTests {
     private func world(_ change: (inout Limits) -> Void = { _ in }) -> World {
         var limits = Limits()
@@ -57,7 +57,7 @@ import Testing
         #expect(UsersLookupEmail.rules.cost(.init(users: people)) == 2.5)
         #expect(UsersLookupID.rules.cost(.init(users: people)) == 2.5)
         #expect(RecordsResolve.rules.cost(links) == 2.5)
-        // Who joins is saved.
+        // Joining writes.
         #expect(RecordsAccept.rules.cost(links) == 10)
         #expect(RecordsRequestAccess.rules.cost(links) == 10)
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
     }
 
-    /// Why a request with some credentials is refused.
+    /// The error with which a request with some credentials is refused; nil if it succeeds.
     private func code(
         of world: World, from credentials: Credentials
     ) async -> ServiceError.Code? {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// Who guesses tokens is stopped before the directory is asked, ten times as fast as others.
+    /// A sender that guesses tokens is stopped ten times as fast as others, before the directory is read.
     @Test func badCredentialsThrottleTheirAddress() async throws {
         let world = world()
         func answer(_ address: String) async -> ServiceError.Code? {
@@ -94,7 +94,7 @@ import Testing
         #expect(await answer("10.0.0.2") == .authenticationFailed)
     }
 
-    /// One that takes many bad requests before it slows their sender.
+    /// A world that tolerates many bad requests before it slows their sender.
     private func worldOfPatience() -> World {
         world {
             $0.requestsInBurst = 1_000
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// Bad requests go on until somebody is throttled.
+    /// Repeats bad requests until they are throttled.
     private func expectThrottling(
         of person: Person, _ answer: () async -> ServiceError.Code?
     ) async throws {
@@ -112,7 +112,7 @@ import Testing
             asked += 1
             try #require(asked < 1_000)
         }
-        // 1,000 halved five times, less what was asked by then.
+        // 1,000 halved five times, less what was used by then.
         #expect(asked < 100)
         #expect(await person.refusal(ZonesList.self, .init())?.error.code == .throttled)
     }
@@ -127,7 +127,7 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
-    /// What the transport refuses is counted for the sender as what the rules refuse is.
+    /// A request that the transport refuses counts for the sender like one that the rules refuse.
     @Test func refusedBodiesThrottleTheirSender() async throws {
         let alice = try await worldOfPatience().person("alice")
         func answer() async -> ServiceError.Code? {
@@ -148,7 +148,7 @@ import Testing
         try await expectThrottling(of: alice, answer)
     }
 
-    /// A signature that no body could make good is refused before the body, and at the same price.
+    /// A signature that no body can match is refused before the body is read, at the same cost.
     @Test func badSignaturesThrottleTheirAddress() async throws {
         let world = world()
         func answer() async -> ServiceError.Code? {
@@ -177,7 +177,7 @@ import Testing
         #expect(await answer() == .throttled)
     }
 
-    /// Where the operator has limited a container's day, assets count too.
+    /// If the operator has set a container's daily limit, assets count too.
     @Test func assetBytesCountTowardTransferLimit() async throws {
         let world = World(limits: .with { $0.transferBytesPerDay = 5_000 }, isThrottled: true)
         let alice = try await world.person("alice")
@@ -194,7 +194,7 @@ import Testing
         _ = try await world.person("alice").ask(ZonesList.self, .init())
     }
 
-    /// Who moves much waits, and nobody else: neither other users nor strangers.
+    /// A sender that transfers much has to wait; other users and strangers do not.
     @Test func transferLimitsMeetTheirSender() async throws {
         let world = World(
             limits: {
@@ -213,7 +213,7 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
-    /// A session that has ended is its own device's trouble.
+    /// An expired session slows only its own device.
     @Test func expiredSessionDoesNotSlowNeighbours() async throws {
         let world = world()
         func code(_ token: String) async -> ServiceError.Code? {
@@ -232,7 +232,7 @@ import Testing
         #expect((5...15).contains(answered), "\(answered)")
         let neighbour = try await world.service.signInForDevelopment(user: "ida").webAuthToken
         for _ in 0..<10 { #expect(await code(neighbour) == nil) }
-        // Different ones are guesses, and cost the strangers of the address; who is known is none.
+        // Different tokens are guesses, and count for the address's strangers, but not for known users.
         for number in 0..<30 { _ = await code("guess \(number)") }
         #expect(await code("another guess") == .throttled)
         world.advance(seconds: 1)

@@ -31,14 +31,14 @@ import Testing
             capacity: capacity)
     }
 
-    /// How many requests get through at once.
+    /// How many requests are admitted at once.
     private func admitted(_ throttle: Throttle, _ sender: Throttle.Sender) -> Int {
         var count = 0
         while count < 10_000, (try? throttle.admit(sender)) != nil { count += 1 }
         return count
     }
 
-    /// None of Alice's requests gets through for so many seconds, and one after some more.
+    /// Expects that none of Alice's requests is admitted for this many seconds, and one after some more.
     private func expectNext(
         _ throttle: Throttle, notWithinSeconds seconds: Double, butAfterAnother more: Double
     ) {
@@ -80,7 +80,7 @@ import Testing
         let throttle = throttle()
         try throttle.admit(alice)
         throttle.charge(alice, 1_000_000)
-        // Nobody owes more than a burst: 20 tokens and the one of the request.
+        // The debt is at most one burst: 20 tokens and the one of the request.
         expectNext(throttle, notWithinSeconds: 2, butAfterAnother: 0.1)
     }
 
@@ -136,7 +136,7 @@ import Testing
         let throttle = throttle(capacity: 1_600)
         throttle.charge(alice, 40)
         for number in 0..<20_000 {
-            // Full again at the next look, so that there is always somebody to forget.
+            // Full again before the next check, so that there is always a sender to forget.
             try? throttle.admit(.address("10.0.\(number / 256).\(number % 256)"))
             clock.advance(seconds: 0.000_1)
             if number % 1_000 == 0 { throttle.charge(alice, 0.001) }

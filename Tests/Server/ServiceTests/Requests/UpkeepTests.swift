@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// What an operator does, and what the service does by itself to keep a database small.
+/// What an operator does, and what the service does itself, to keep a database small.
 @Suite struct UpkeepTests {
     // MARK: Tombstones
 
@@ -36,7 +36,7 @@ import Testing
         alice = try await world.person("alice")
         try await alice.modify([hut(.forceDelete, "r9"), hut(.forceUpdate, "r8")], in: "Trips")
         #expect(try await tombstones() == 1)
-        // Who missed the purged deletions must fetch in full; who has seen them goes on.
+        // A device that missed the purged deletions must fetch everything; one that has seen them continues.
         guard case .failure(let failure) = try await alice.changes("Trips", since: early) else {
             Issue.record("The deletions before the purge horizon are lost to this device.")
             return
@@ -57,7 +57,7 @@ import Testing
         try await alice.modify([hut(.forceUpdate, "r2")], in: "Trips")
         await world.service.waitUntilIdle()
         #expect(try await alice.page("Trips", since: early).records.count == 3)
-        // An operator may want it all the same.
+        // An operator may force the purge.
         #expect(try await world.service.purgeTombstones(olderThanSeconds: 30 * 86_400) == 2)
         #expect(try await world.service.purgeTombstones(olderThanSeconds: 30 * 86_400) == 0)
         await #expect(throws: ServiceError.self) { try await alice.page("Trips", since: early) }
@@ -94,7 +94,7 @@ import Testing
             let zones = try await person.ask(ChangesDatabase.self, .init(syncToken: database))
             #expect(zones.zones.isEmpty)
         }
-        // Records are as they were, their tags too; new ones say that they are of another epoch.
+        // Records and their tags are unchanged; new tags have another epoch.
         let saved = try await alice.modify([hut(.update, "hut", [beds(1)], tag: tag)], in: "Trips")
         #expect(saved[0].record?.recordChangeTag?.suffix(4) != tag?.suffix(4))
     }
@@ -175,7 +175,7 @@ import Testing
             return
         }
         #expect(failure.error.frameworkCode == frameworkCode)
-        // Whoever creates it again begins anew.
+        // A zone of the same name can be created again, and is empty.
         try await alice.makeZone("Trips")
         #expect(try await alice.page("Trips").records.isEmpty)
         #expect(try await alice.modify([hut(.create, "hut")], in: "Trips")[0].record != nil)

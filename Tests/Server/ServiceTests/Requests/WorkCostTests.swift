@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// Work is paid for by who asks for it, and what costs too much is refused before it is done.
+/// Each request is charged for its work, and too costly requests are refused before it is done.
 @Suite struct WorkCostTests {
     typealias Filter = QueryDictionary.Filter
 
@@ -24,7 +24,7 @@ import Testing
         [Filter(.containsAnyTokens, .anySearchable, .string(long))],
         [Filter(.in, .user("name"), .stringList(["a", long]))],
         [Filter(.equals, .user("guide"), .reference(Reference(recordName: long)))],
-        // Each is short enough, all together are not.
+        // Each is short enough, but all together are not.
         (0..<100).map { _ in
             Filter(.notEquals, .user("name"), .string(String(repeating: "x", count: 10_000)))
         },
@@ -109,7 +109,7 @@ import Testing
         #expect((1...3).contains(pages), "\(pages)")
     }
 
-    /// Sharing one record costs what saving all those would that come along: who does it again and again pays for them.
+    /// Sharing a record costs as much as saving all records below it, so repeated sharing is throttled.
     @Test func shareCostsTheRecordsThatComeAlong() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let alice = try await world.person("alice", with: "Trips")
@@ -127,7 +127,7 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
-    /// A deletion that is refused in the end has looked for all that would have gone, and held it meanwhile.
+    /// A deletion that is refused in the end pays for the cascade that it searched and held.
     @Test func refusedCascadeCostsWhatItHeld() async throws {
         let limits = Limits.with {
             $0.requestsInBurst = 12
@@ -161,7 +161,7 @@ import Testing
             })
     }
 
-    /// Large requests, and those of who asked for much, are answered and encoded on threads of their own.
+    /// Large requests, and those of senders with a high load, are answered and encoded on separate threads.
     @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
         let world = World(
             limits: .with {
@@ -173,7 +173,7 @@ import Testing
         try await alice.modify([hut(.create, "a", [beds(3)])], in: "Trips")
         _ = try await read(alice, "Trips")
         #expect(threads.stepsRun == 0)
-        // Its body alone makes it heavy, and its sender from then on.
+        // The size of its body makes the request heavy, and its sender's later requests too.
         _ = try await read(alice, "Trips", receivedBytes: 300_000)
         let steps = threads.stepsRun
         #expect(steps >= 2)

@@ -4,7 +4,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Zones that are encrypted as a whole: said at their creation, kept, and shared as a whole only.
+/// Zones that are encrypted as a whole: the scope is set at creation, kept, and such zones are shared as a whole only.
 @Suite struct EncryptionScopeTests {
     private func create(
         _ person: Person, _ scope: ZoneEncryptionScope?, operationID: String? = nil

@@ -5,7 +5,7 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Who may do what with public records.
+/// Which users may do what with public records.
 @Suite struct GrantsTests {
     /// A public database with a hut of alice's.
     static func world(_ grants: String) async throws -> (World, alice: Person, bob: Person) {
@@ -28,7 +28,7 @@ import Testing
             "editor", ofUserNamed: user, in: .development, isAssigned: isAssigned)
     }
 
-    /// What somebody can do with alice's hut and with a new one, as letters: r(ead), q(uery), c(reate),
+    /// What a person can do with alice's hut and with a new one, as letters: r(ead), q(uery), c(reate),
     /// u(pdate), d(elete).
     static func powers(_ person: Person) async throws -> String {
         var powers = ""
@@ -51,7 +51,7 @@ import Testing
         return powers
     }
 
-    /// The names that a query finds; none where it is refused.
+    /// The names that a query finds; none if it is refused.
     static func found(by person: Person) async throws -> [String] {
         let request = RecordsQuery.Request(query: QueryDictionary(recordType: "Hut"))
         do {
@@ -81,7 +81,7 @@ import Testing
         for (name, expected) in [
             ("alice", creator), ("bob", user), ("carol", editor), ("", nobody),
         ] {
-            // A world each: who may delete does.
+            // A new world for each, since a person with that permission deletes the record.
             let (world, _, _) = try await Self.world(grants)
             let person = name.isEmpty ? world.nobody : try await world.person(name)
             if name == "carol" { try await Self.assign(world, "carol") }
@@ -110,7 +110,7 @@ import Testing
         await #expect(throws: SchemaRefusal.self) { try await Self.assign(world, "zoe") }
     }
 
-    /// A query finds what one may read, and its pages and refusals say nothing of the rest.
+    /// A query finds the readable records; its pages and refusals reveal nothing of the others.
     @Test func queryReturnsOnlyReadableRecords() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
@@ -125,7 +125,7 @@ import Testing
         #expect(page.continuationMarker == nil)
     }
 
-    /// So does the feed of the public database, deletions included.
+    /// The same for the feed of the public database, including deletions.
     @Test func changesContainOnlyReadableRecords() async throws {
         let (world, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
@@ -157,7 +157,7 @@ import Testing
                 == ["b"])
     }
 
-    /// A conflict tells the server's record only to those who may read it.
+    /// A conflict contains the server's record only if the user may read it.
     @Test func refusedCreateDoesNotRevealTheRecord() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
@@ -172,7 +172,7 @@ import Testing
         #expect(stale.failed?.serverRecord == nil)
     }
 
-    /// The same request sent again shows what the caller may read now, and no more.
+    /// A repeated request returns only what the caller may read now.
     @Test func repeatedRequestReturnsOnlyReadableRecords() async throws {
         let (_, alice, bob) = try await Self.world(
             #"GRANT CREATE TO "_icloud", GRANT READ, WRITE TO editor, GRANT READ TO "_creator""#)
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    /// Nobody is told of records that they may not read.
+    /// Users are not notified of records that they may not read.
     @Test func notificationsFollowTheGrants() async throws {
         let (world, alice, bob) = try await Self.world(
             #"GRANT READ TO editor, GRANT CREATE TO "_icloud", GRANT WRITE TO "_creator""#)
@@ -227,7 +227,7 @@ import Testing
         #expect(try await alice.modify([hut(.forceDelete, "mine")])[0].code == nil)
     }
 
-    /// Who may not create leaves no types or fields behind.
+    /// A save without the permission to create leaves no types or fields behind.
     @Test func refusedSaveDoesNotChangeTheSchema() async throws {
         let (world, _, bob) = try await Self.world("GRANT READ TO editor")
         let results = try await bob.modify(

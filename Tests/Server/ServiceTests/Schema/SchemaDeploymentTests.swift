@@ -46,7 +46,7 @@ import Testing
         #expect(
             try await schemas.schema(in: .development).rule(for: "beds", of: "Hut")?.type == .int64)
 
-        // A reset of development does not free production from the invariants.
+        // After a reset of development, production still refuses the changes.
         try await schemas.reset(to: Self.schema("beds DOUBLE"))
         let second = try await #require(throws: SchemaRefusal.self) { try await schemas.deploy() }
         #expect(second.violations.count == 2)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await schemas.reviewDeployment().changes.isEmpty)
     }
 
-    /// In development, what no record uses and production does not have may go.
+    /// In development, fields and types can be removed if no record uses them and production does not have them.
     @Test(arguments: Backend.allCases)
     func unusedFieldsCanBeRemovedInDevelopment(_ backend: Backend) async throws {
         let world = World(try backend.storage())
@@ -104,11 +104,11 @@ import Testing
                     container: "iCloud.org.example.None", environment: .production)))
     }
 
-    /// What a command did on the folder, a service sees at a request a second later.
+    /// A service sees a command's change of the schema at a request a second later.
     @Test func serviceSeesSchemaChangeOfAnotherProcess() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-schema-tests-\(UUID().uuidString)")
-        // A leftover in the temporary folder fails no test.
+        // Failing to remove a temporary folder must not fail the test.
         defer { try? FileManager.default.removeItem(at: folder) }
         let storage = try SQLiteStorageEngine(folder: folder.path)
         let world = World(storage, environment: .production)
@@ -127,7 +127,7 @@ import Testing
         try await storage.close()
     }
 
-    /// New marks reach the rules of a running service, which queries ask.
+    /// New marks reach the rules of a running service, which its queries use.
     @Test func replacedSchemaAppliesToARunningService() async throws {
         let world = World()
         let alice = try await world.person("alice")

@@ -5,13 +5,13 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// How record types and fields come into being, and what fits them.
+/// How record types and fields are created, and which values they accept.
 @Suite struct SchemaTests {
     static func guessed(_ value: FieldValue) -> Field {
         Field(name: "value", value: value, isTypeDeclared: false)
     }
 
-    /// What a first save declares, what a second one sends without a type, and what is stored.
+    /// The value of a first save, that of a second save without a type, and the stored value.
     @Test(arguments: [
         (FieldValue.double(1.5), FieldValue.int64(2), FieldValue.double(2) as FieldValue?),
         (.timestamp(milliseconds: 5), .int64(-7), .timestamp(milliseconds: -7)),
@@ -83,7 +83,7 @@ import Testing
         #expect(try await storage.directory.schema(of: address).version == 1)
     }
 
-    /// What is full is full for good: no save of another record opens it again.
+    /// A full type or container stays full: saving other records does not make room.
     @Test(arguments: Backend.allCases) func recordTypeHasAFieldLimit(
         _ backend: Backend
     ) async throws {
@@ -115,7 +115,7 @@ import Testing
         #expect(try await alice.modify([hut(.create, "c", [text("f255", "x")])])[0].code == nil)
     }
 
-    /// Of two services' saves at once, on one directory, none loses its fields, and both learn of them.
+    /// Two services save at once on one directory: no fields are lost, and both services see all of them.
     @Test func concurrentSavesShareOneSchema() async throws {
         let storage = SQLiteStorageEngine.inMemory()
         let world = World(storage)
@@ -148,14 +148,14 @@ import Testing
         try await alice.modify([hut(.create, "d", [beds(1)])])
         let flagged = Field(name: "beds", value: .int64(1), isEncrypted: true)
         #expect(try await alice.modify([hut(.create, "e", [flagged])])[0].code == .badRequest)
-        // The public database knows the field as an encrypted one, and takes it in no form.
+        // The public database treats the field as an encrypted one, and accepts no value for it.
         let plainInPublic = try await alice.modify([hut(.create, "f", [plain])], scope: .public)
         #expect(
             plainInPublic[0].failed?.error.reason
                 == "encrypted fields are not supported in the public database")
     }
 
-    /// The refusals of encrypted values that people saw of CloudKit: what comes without a type counts as
+    /// The refusals of encrypted values that were observed with CloudKit: a value without a type counts as
     /// the bytes of a ciphertext.
     @Test func undeclaredEncryptedValueIsBytes() async throws {
         let alice = try await World().person("alice")
@@ -168,7 +168,7 @@ import Testing
         }
         #expect(
             try await save(secret("word", .string("a b"), isTypeDeclared: true)).code == nil)
-        // What a device encrypted itself is bytes, whatever it was before.
+        // A value that a device encrypted is bytes, whatever its type was before.
         let sealed = try await save(secret("word", .bytes([1, 2]), isTypeDeclared: true))
         #expect(sealed.values == ["word": .bytes([1, 2])])
         let reasons = [
@@ -188,7 +188,7 @@ import Testing
         #expect(fresh.values == ["key": .bytes([1, 2])])
     }
 
-    /// As CloudKit's dashboard marks what comes into being by a save.
+    /// The marks that CloudKit's dashboard shows for fields that were created by a save.
     @Test func newFieldsGetTheDefaultMarks() async throws {
         let world = World()
         let alice = try await world.person("alice")
@@ -229,7 +229,7 @@ import Testing
             let result = try await alice.modify([hut(.create, "x", [text(name, "y")])])
             #expect(result[0].code == .badRequest)
         }
-        // As Apple's service says it of its own fields.
+        // As Apple's service reports its own fields.
         let result = try await alice.modify([hut(.create, "x", [text("_a", "y")])])
         #expect(result[0].code == .accessDenied)
     }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import StratusService
 
-/// What the owner and administrators decide about requests for access, and what follows from it.
+/// How the owner and administrators decide about access requests, and what follows from it.
 @Suite struct AccessDecisionTests {
     private typealias Trip = AccessRequestTrip
 
-    @Test("Who is denied may ask again")
+    @Test("A user whose request was denied may ask again")
     func deniedRequesterCanRequestAgain() async throws {
         let trip = try await Trip()
         for person in [trip.bo, trip.cy] { _ = try await person.requestAccess(trip.link) }
@@ -19,14 +19,14 @@ import Testing
         #expect(saved.record?.share?.accessRequesters?.map(\.userRecordName) == [trip.cy.name])
         #expect(try await trip.bo.requestAccess(trip.link) == nil)
         #expect(try await trip.requesters() == [trip.cy.name, trip.bo.name])
-        // Nobody is put on the list by others.
+        // Others cannot put a user on the list.
         try await trip.save {
             $0.accessRequesters = [UserIdentityDictionary(userRecordName: trip.eve.name)]
         }
         #expect(try await trip.requesters() == [])
     }
 
-    @Test("Who is blocked is not notified, is on no list, and asks again when he is unblocked")
+    @Test("A blocked user's requests are ignored until the user is unblocked")
     func blockedRequesterIsIgnoredUntilUnblocked() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -37,7 +37,7 @@ import Testing
         let tag = try await trip.stored().recordChangeTag
         #expect(try await trip.bo.requestAccess(trip.link) == nil)
         #expect(try await trip.stored().recordChangeTag == tag)
-        // Other saves leave the list alone.
+        // Other saves leave the list unchanged.
         try await trip.save { $0.publicPermission = .readWrite }
         #expect(try await trip.bo.resolve(trip.link).error?.code == .notFound)
         #expect(try await trip.bo.accept(trip.link).error?.code == .notFound)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await trip.requesters() == [trip.bo.name])
     }
 
-    @Test("Who is blocked loses his place, and comes back when he is invited")
+    @Test("A blocked participant is removed, and may join again after an invitation")
     func blockedParticipantIsRemovedUntilInvitedAgain() async throws {
         let trip = try await Trip()
         _ = try await trip.di.accept(trip.link)
@@ -61,14 +61,14 @@ import Testing
         try await trip.save { $0.participants = [invited(trip.di)] }
         #expect(try await trip.di.accept(trip.link).metadata?.participantStatus == .accepted)
         #expect(try await trip.stored().share?.blockedIdentities?.count == 1)
-        // In one save the block wins, also over an invitation by address.
+        // In one save the block wins, even over an invitation by address.
         _ = try await trip.bo.requestAccess(trip.link)
         try await trip.save {
             $0.participants = [invited("Bo@example.org")]
             $0.blockedIdentities = [UserIdentityDictionary(userRecordName: trip.bo.name)]
         }
         #expect(try await trip.stored().share?.participants?.map(\.role) == [.owner])
-        // The owner stays, whomever he blocks.
+        // The owner cannot be blocked.
         try await trip.block(trip.ida)
         #expect(try await trip.stored().share?.participants?.count == 1)
         #expect(
@@ -77,7 +77,7 @@ import Testing
             ])
     }
 
-    @Test("Whom to block is said by name, once each and not too many")
+    @Test("Users are blocked by record name, once each, up to a limit")
     func blockedIdentitiesNeedRecordNamesAndAreLimited() async throws {
         var limits = Limits()
         limits.blockedIdentitiesPerShare = 2
@@ -96,7 +96,7 @@ import Testing
         #expect(try await code([UserIdentityDictionary(userRecordName: long)]) == .invalidArguments)
     }
 
-    @Test("Who is added is approved: he leaves the list, is known as one who asked, and joins")
+    @Test("A requester who is added is approved, leaves the list and can join")
     func addedRequesterIsApprovedAndCanJoin() async throws {
         let trip = try await Trip()
         for person in [trip.bo, trip.cy, trip.eve] {
@@ -121,7 +121,7 @@ import Testing
         let joined = try #require(try await trip.stored().share?.participants)
         #expect(joined.map(\.isApprovedRequester) == [false, false, true, true])
         #expect(joined[2].dateAddedMilliseconds == now)
-        // What the service alone can know is not taken from a request.
+        // Values that only the service sets are not accepted from a request.
         var forged = joined
         forged[1].isApprovedRequester = true
         forged[1].dateAddedMilliseconds = 7
@@ -129,7 +129,7 @@ import Testing
         #expect(kept.record?.share?.participants == joined)
     }
 
-    @Test("Who was let in is who asked, whoever has his address later")
+    @Test("An approval belongs to the user who asked, even if the e-mail address changes hands")
     func approvalFollowsUserInsteadOfEmailAddress() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -145,7 +145,7 @@ import Testing
         #expect(try await trip.bo.accept(trip.link).metadata?.participantStatus == .accepted)
     }
 
-    @Test("A share that becomes public keeps nobody waiting")
+    @Test("A share that becomes public has no more access requests")
     func publicShareClearsAccessRequests() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -157,7 +157,7 @@ import Testing
         #expect(joined.dateAddedMilliseconds == trip.world.nowMilliseconds)
     }
 
-    @Test("Requests that wait already outlast that no more are taken")
+    @Test("Disallowing access requests keeps those that exist")
     func disallowingAccessRequestsKeepsExistingOnes() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -167,7 +167,7 @@ import Testing
         #expect(try await trip.bo.requestAccess(trip.link)?.code == .notFound)
     }
 
-    @Test("Who takes a one-time invitation waits no more")
+    @Test("A one-time invitation ends the user's access request")
     func oneTimeInvitationEndsAccessRequest() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -182,7 +182,7 @@ import Testing
         #expect(try await trip.requesters() == [])
     }
 
-    @Test("Participants neither see who asks nor decide; administrators do both")
+    @Test("Administrators see and decide access requests; other participants do neither")
     func onlyOwnerAndAdministratorsDecideAccessRequests() async throws {
         let trip = try await Trip()
         var administrator = invited(trip.cy)
@@ -212,7 +212,7 @@ import Testing
         }
         #expect(try await trip.requesters() == [])
         #expect(try await trip.stored().share?.allowsAccessRequests == nil)
-        // But neither the owner nor each other.
+        // But they cannot block the owner or each other.
         let cys = UserIdentityDictionary(userRecordName: trip.cy.name)
         #expect(
             try await trip.save(as: trip.cy) { $0.blockedIdentities = [cys] }.code == .accessDenied)

@@ -7,14 +7,14 @@ import Testing
 
 @testable import StratusService
 
-/// Requests for access to shares: who may ask, who sees it, and what is kept.
+/// Requests for access to shares: which users may ask, who sees the requests, and what is stored.
 @Suite struct AccessRequestTests {
     private typealias Trip = AccessRequestTrip
 
     // MARK: Asking
 
     @Test(
-        "Who asks is on the owner's list, once however often he asks", arguments: Backend.allCases)
+        "A user who asks several times is on the owner's list once", arguments: Backend.allCases)
     func accessRequestListsRequesterOnce(_ backend: Backend) async throws {
         let trip = try await Trip(try backend.storage())
         let before = try await trip.stored()
@@ -24,17 +24,17 @@ import Testing
         #expect(try await trip.requesters() == [trip.bo.name])
         #expect(requester.emailAddress == "bo@example.org")
         #expect(after.recordChangeTag != before.recordChangeTag)
-        // Participants are not notified of who asks, who see who modified the share.
+        // Participants see who modified a share, and that must not reveal the requester.
         #expect(after.modified == before.modified)
         #expect(try await trip.bo.requestAccess(trip.link) == nil)
         #expect(try await trip.stored().recordChangeTag == after.recordChangeTag)
-        // It gives nothing.
+        // The request gives no access.
         #expect(try await trip.bo.lookup(["trail"], in: trip.trips)[0].code == .zoneNotFound)
         #expect(try await trip.bo.resolve(trip.link).error?.code == .notFound)
         #expect(try await trip.bo.accept(trip.link).error?.code == .notFound)
     }
 
-    @Test("A share that takes no requests is as one that never was", arguments: [nil, false])
+    @Test("A share without access requests looks like a missing one", arguments: [nil, false])
     func shareWithoutAccessRequestsReturnsNotFound(_ allows: Bool?) async throws {
         let trip = try await Trip(allows: allows)
         let refusal = try #require(try await trip.bo.requestAccess(trip.link))
@@ -48,14 +48,14 @@ import Testing
         #expect(try await trip.stored().recordChangeTag == tag)
     }
 
-    @Test("Who was invited by an address that may be the asker's tells him nothing when he asks")
+    @Test("A refused request does not reveal an invitation by a similar address")
     func refusedAccessRequestRevealsNoInvitation() async throws {
         let trip = try await Trip(allows: false)
         try await trip.save { $0.participants = [invited("bo@example.com")] }
         #expect(try await trip.eve.requestAccess(trip.link)?.code == .notFound)
     }
 
-    @Test("Who may join already gets alreadyShared")
+    @Test("A user who may already join gets participantAlreadyInvited")
     func participantRequestReturnsAlreadyInvited() async throws {
         for allows in [true, false] {
             let trip = try await Trip(allows: allows)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("As many may wait as the limit says, whether one is blocked or not")
+    @Test("The number of waiting requests is limited, and blocking makes no difference")
     func accessRequestsPerShareAreLimited() async throws {
         var limits = Limits()
         limits.accessRequestsPerShare = 2
@@ -94,7 +94,7 @@ import Testing
         #expect(try await trip.requesters() == [trip.bo.name, trip.cy.name])
     }
 
-    @Test("Several links are answered one by one, and a server asks for nothing")
+    @Test("Several links are answered one by one, and a server key cannot ask")
     func accessRequestsAreAnsweredPerLink() async throws {
         let trip = try await Trip()
         let answer = try await trip.bo.ask(
@@ -111,9 +111,9 @@ import Testing
                 == .authenticationRequired)
     }
 
-    // MARK: Who sees them
+    // MARK: Visibility
 
-    @Test("Other clients are answered as ever")
+    @Test("Clients without the extensions get no access requests")
     func accessRequestsAreSentOnlyWithExtensions() async throws {
         let trip = try await Trip()
         _ = try await trip.bo.requestAccess(trip.link)
@@ -152,21 +152,21 @@ import Testing
         let seen = try #require(try await trip.di.changes(in: trip.trips, since: dis).page)
         #expect(seen.records.map(\.name) == ["S"])
         #expect(seen.records[0].record?.share?.accessRequesters == nil)
-        // Somebody who is blocked makes no noise.
+        // A blocked user's request causes no notification.
         try await trip.block(trip.bo)
         _ = try await trip.ida.received(token)
         _ = try await trip.bo.requestAccess(trip.link)
         #expect(try await trip.ida.received(token).isEmpty)
     }
 
-    // MARK: What is kept
+    // MARK: Storage
 
-    @Test("Requests outlast a restart, and end with the share")
+    @Test("Access requests survive a restart, and end with the share")
     func accessRequestsSurviveRestartAndEndWithShare() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-access-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: folder)
         }
         let first = try SQLiteStorageEngine(folder: folder)
@@ -192,7 +192,7 @@ import Testing
         try await second.close()
     }
 
-    @Test("A share without requests is stored as ever, one with them in a format of its own")
+    @Test("A share with access requests has a separate format, one without them the old one")
     func shareWithAccessRequestsHasItsOwnFormat() throws {
         var row = RecordRow(
             zone: ZoneRow.Key(rawValue: 1), name: "S", type: ShareDictionary.recordType,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusService
 
-/// Ida shares a trail that takes requests; Di is invited to it. Bo, Cy and Eve are not.
+/// Ida shares a trail that accepts access requests; Di is invited to it. Bo, Cy and Eve are not.
 struct AccessRequestTrip: SharedTrip {
     let people: Travellers
     let link: String
@@ -26,17 +26,17 @@ struct AccessRequestTrip: SharedTrip {
         link = try #require(made[2].record?.shortGUID)
     }
 
-    /// The share as the owner has it.
+    /// The share as the owner sees it.
     func stored() async throws -> RecordDictionary {
         try #require(try await ida.lookup(["S"], in: "Trips")[0].record)
     }
 
-    /// Who asks, as the owner sees it.
+    /// The users who asked for access, as the owner sees them.
     func requesters() async throws -> [String?] {
         try await stored().share?.accessRequesters?.map(\.userRecordName) ?? []
     }
 
-    /// Saves the share as the owner, or as somebody else.
+    /// Saves the share as the owner, or as another user.
     @discardableResult
     func save(
         as person: Person? = nil, _ change: (inout ShareDictionary) -> Void
@@ -50,7 +50,7 @@ struct AccessRequestTrip: SharedTrip {
             scope: person == nil ? .private : .shared)[0]
     }
 
-    /// Blocks somebody in addition.
+    /// Blocks another user.
     @discardableResult
     func block(_ person: Person) async throws -> RecordResult {
         let blocked = try await stored().share?.blockedIdentities ?? []
@@ -64,7 +64,7 @@ struct AccessRequestTrip: SharedTrip {
 extension Person {
     /// Asks for access.
     ///
-    /// - Returns: Why the request was not taken; nil when it was.
+    /// - Returns: The error if the request was refused.
     func requestAccess(_ link: String, token: String? = nil) async throws -> ServiceError? {
         try await ask(
             RecordsRequestAccess.self,

@@ -5,9 +5,9 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// Many records that leave a share which goes on: they are hidden at once, and follow in steps.
+/// Many records leave a share that continues: they are hidden at once, and removed in steps.
 @Suite struct DepartureTests {
-    /// A chain of twelve with five beside each, shared with Paul; all from the seventh on is to leave.
+    /// A chain of twelve records with five children each, shared with Paul; those from the seventh on will leave.
     private func sharedTree(
         _ backend: Backend = .memory
     ) async throws -> (tree: LargeShareTests.Hierarchy, stays: Set<String>) {
@@ -65,7 +65,7 @@ import Testing
         #expect(rows.isEmpty)
     }
 
-    /// A device that had them hears that they are gone; until it can, its feed waits.
+    /// A device that had the records gets their deletions; until it can, its feed waits.
     @Test func feedTellsOfDepartedRecords() async throws {
         let (tree, stays) = try await sharedTree()
         var feed = SharingFeed()
@@ -75,7 +75,7 @@ import Testing
         while try await tree.step() {}
         try await feed.catchUp(tree)
         #expect(feed.names == stays)
-        // Nobody who comes new to it ever sees them.
+        // A new device never sees them.
         var fresh = SharingFeed()
         try await fresh.catchUp(tree)
         #expect(fresh.names == stays)
@@ -91,7 +91,7 @@ import Testing
         #expect(then.page != nil)
     }
 
-    /// Moved back before the last step, all of it is there again, for a device too.
+    /// If they are moved back before the last step, all of them are visible again, on a device too.
     @Test(arguments: [0, 2, 4]) func recordsMovedBackAreThereAgain(_ steps: Int) async throws {
         let (tree, _) = try await sharedTree()
         var feed = SharingFeed()
@@ -106,7 +106,7 @@ import Testing
     }
 }
 
-/// What a device of Paul's has by the zone's feed.
+/// A device of Paul's that knows the zone by its feed.
 private struct SharingFeed {
     var token: String?
     var names: Set<String> = []

@@ -4,9 +4,9 @@ import StratusStorage
 import Synchronization
 import Testing
 
-/// Of what a participant's other devices are notified when one of them follows a link, step by step.
+/// The notifications of a participant's other devices when one of them follows a link, step by step.
 @Suite struct JoiningNoticeTests {
-    /// The owner's database has the participant before the participant's own has the zone. A device that is
+    /// The owner's database has the participant before the participant's own database has the zone. A device that is
     /// notified between the two finds nothing, so it is notified once more.
     @Test func otherDeviceIsNotifiedOnceItsDatabaseHasTheZone() async throws {
         let pause = Mutex<(of: DatabaseAddress, body: @Sendable () async throws -> Void)?>(nil)
@@ -41,7 +41,7 @@ import Testing
         #expect(seen == (1, 0))
         #expect(try await tablet.received(token).count == 1)
         #expect(try await tablet.sharedZones().count == 1)
-        // Following the link again changes nothing, and so nobody is notified.
+        // Following the link again changes nothing, so no device is notified.
         _ = try await bo.accept(link)
         #expect(try await tablet.received(token).isEmpty)
     }

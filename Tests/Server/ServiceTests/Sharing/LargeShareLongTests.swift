@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusService
 
-/// The long form: 50,000 records on disk with the default limits, and another person's reads and saves meanwhile.
+/// The long form: 50,000 records on disk with the default limits, while another person reads and saves.
 /// Prints what it measured; `STRATUS_LONG=1` runs it.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["STRATUS_LONG"] != nil))
 struct LargeShareLongTests {
@@ -55,7 +55,7 @@ struct LargeShareLongTests {
         try await storage.close()
     }
 
-    /// A tree with ten children each, that goes with its root.
+    /// Creates a tree with ten children per record, which is deleted with its root.
     private func plant(_ ida: Person) async throws {
         try await ida.modify([hut(.create, "r0", [beds(1)])], in: "Trips")
         for start in stride(from: 1, to: Self.count, by: 200) {
@@ -88,7 +88,7 @@ struct LargeShareLongTests {
                 try await paul.modify([hut(.forceUpdate, "own", [beds(2)])], in: "Trips")
                 slowest.save = max(slowest.save, clock.now - start)
                 start = clock.now
-                // The owner's own saves, in the very database.
+                // The owner's own saves, in the same database.
                 try await ida.modify([hut(.forceUpdate, "mine", [beds(2)])])
                 slowest.same = max(slowest.same, clock.now - start)
                 slowest.rounds += 1

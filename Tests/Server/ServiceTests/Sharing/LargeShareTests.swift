@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusService
 
-/// Hierarchies that are larger than what comes under a share at once.
+/// Hierarchies that are too large to be shared in one transaction.
 @Suite struct LargeShareTests {
     /// A zone with a chain of `depth` records, each with `width` children, over storage that outlives its
     /// services.
@@ -45,7 +45,7 @@ import Testing
             self.names = names
         }
 
-        /// The service is gone, and another one starts on what is stored.
+        /// Replaces the service by another one on the same storage.
         mutating func restart() async throws {
             world = World(storage, limits: limits, startsLongChanges: false)
             ida = try await world.person("ida@example.org")
@@ -56,7 +56,7 @@ import Testing
             try await world.step(ida, in: storage)
         }
 
-        /// What Paul receives by the zone's feed, page by page.
+        /// The changes that Paul gets from the zone's feed, page by page.
         func changes(since token: inout String?, limit: Int) async throws -> [RecordResult] {
             var results: [RecordResult] = []
             while true {
@@ -70,7 +70,7 @@ import Testing
             }
         }
 
-        /// What Paul finds of the hierarchy.
+        /// The records of the hierarchy that Paul finds.
         func visible() async throws -> Set<String> {
             let found = try await paul.lookup(names, in: zone("Trips", of: ida))
             return Set(found.compactMap { $0.record?.recordName })
@@ -106,7 +106,7 @@ import Testing
         }
         #expect(steps > 8)
         #expect(seen == Set(tree.names))
-        // Each exactly once, none taken back.
+        // Each exactly once, and none deleted.
         #expect(
             feed.received.filter { $0.key != "S" }
                 == .init(uniqueKeysWithValues: tree.names.map { ($0, 1) }))
@@ -120,7 +120,7 @@ import Testing
         while try await tree.step() {}
         try await tree.ida.modify([hut(.forceDelete, "S")], in: "Trips")
         #expect(try await tree.visible() == [])
-        // Until the last step the root is not shared anew: others are said to lie under it.
+        // Until the last step the root cannot be shared again, since other records still belong to its old share.
         let refused = await tree.ida.refusal(
             RecordsModify.self,
             .init(operations: [share(.create, "T", of: "c0")], zoneID: zone("Trips")))
@@ -141,7 +141,7 @@ import Testing
         #expect(try await tree.visible() == Set(tree.names))
     }
 
-    /// What was moved out of a hierarchy whose share has ended is not seen by those of the next share.
+    /// Records moved out of a hierarchy whose share has ended are hidden from participants of the next share.
     @Test func recordsMovedWhileShareEndsStayHidden() async throws {
         let tree = try await Hierarchy(.memory, depth: 12, width: 5)
         #expect(try await tree.paul.accept(tree.share()).error == nil)
@@ -160,7 +160,7 @@ import Testing
         #expect(try await tree.visible() == levels)
     }
 
-    /// A folder is healthy after every step.
+    /// The doctor finds nothing in the folder after any step.
     @Test func doctorFindsNothingBetweenSteps() async throws {
         let tree = try await Hierarchy(.sqlite, depth: 4, width: 5)
         let storage = try #require(tree.storage as? SQLiteStorageEngine)
@@ -173,7 +173,7 @@ import Testing
         repeat { #expect(try await findings() == []) } while try await tree.step()
     }
 
-    /// The steps follow by themselves, without a further request.
+    /// The steps continue without a further request.
     @Test func stepsFollowByThemselves() async throws {
         let storage = try Backend.memory.storage()
         let world = World(
@@ -199,7 +199,7 @@ import Testing
     }
 }
 
-/// What a device of Paul receives by the zone's feed.
+/// A device of Paul's that reads the zone's feed.
 private struct Feed {
     var token: String?
     /// How often each record came.

@@ -3,11 +3,11 @@ import StratusService
 import StratusWire
 import Testing
 
-/// What a participant may write, and what a write does to what others see of the share.
+/// What a participant may write, and how a write changes what others see of the share.
 @Suite struct ParticipantWriteTests {
     private typealias Trip = SharedDatabaseTrip
 
-    @Test("Who may read may not write, and who may write may do so under the share only")
+    @Test("Readers may not write, and writers only below the share's root")
     func writePermissionAppliesBelowShareRootOnly() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
@@ -30,7 +30,7 @@ import Testing
         #expect(
             try await write(trip.bo, share(.forceUpdate, "S", permission: .readWrite))
                 == .permissionFailure)
-        // A record that he does not see is not there; its name cannot be had all the same.
+        // A record that he does not see does not exist for him, but its name is taken.
         #expect(
             try await write(trip.bo, hut(.update, "diary", [beds(9)], tag: "1.aaaa"))
                 == .unknownItem)
@@ -47,7 +47,7 @@ import Testing
         #expect(diary[2].record?.created?.userRecordName == trip.bo.name)
     }
 
-    @Test("A move that fails does not let a record in where its parent did not come")
+    @Test("A child is not admitted if the move of its parent fails")
     func failedMoveDoesNotAdmitChildRecord() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
@@ -84,7 +84,7 @@ import Testing
         let back = try #require(
             try await trip.bo.changes(in: trip.trips, since: out.syncToken).page)
         #expect(Set(back.records.compactMap(\.record?.recordName)) == ["hut", "bed"])
-        // What was carried along has its old change tag.
+        // Records that moved with their parent keep their change tags.
         let bed = try await trip.ida.lookup(["bed"], in: "Trips")[0].record
         let saved = try await trip.ida.modify(
             [hut(.update, "bed", [beds(1)], tag: bed?.recordChangeTag)], in: "Trips")
@@ -92,7 +92,7 @@ import Testing
         #expect(tag != nil)
     }
 
-    @Test("A participant's deletion takes along what he may delete, and leaves the rest")
+    @Test("A participant's cascade deletes what the participant may delete, and leaves the rest")
     func participantCascadeDeletesOnlyPermittedRecords() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
@@ -117,7 +117,7 @@ import Testing
         #expect(Set(seen.records.compactMap(\.tombstone?.recordName)) == ["hut", "shared"])
     }
 
-    @Test("Who replaces a record need not see what it referred to before")
+    @Test("A replaced record may keep references to records that its writer cannot see")
     func replacementKeepsReferencesThatItsWriterCannotSee() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -139,11 +139,11 @@ import Testing
         #expect(try await replace("note", tag: seen.recordChangeTag) == nil)
         let there = try await trip.ida.lookup(["note"], in: "Trips")[0]
         #expect(there.values["beds"] == .int64(9))
-        // New ones he must see.
+        // Targets of new references must be visible to him.
         #expect(try await replace("other", tag: nil) == .referenceViolation)
     }
 
-    @Test("A root that goes by a cascade takes its share along")
+    @Test("A root that is deleted by a cascade is deleted with its share")
     func cascadedRootDeletesItsShare() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)

@@ -4,11 +4,11 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// Joining a share and leaving it: by a link, by a token, by a deletion, by the owner's will.
+/// Joining and leaving a share: by a link, by a token, by a deletion, by the owner's decision.
 @Suite struct ShareParticipantTests {
     private typealias Trip = SharedDatabaseTrip
 
-    @Test("A link shows itself to those it is for, and is nothing to others")
+    @Test("A link reveals the share to its participants only")
     func shareLinkRevealsShareToParticipantsOnly() async throws {
         let trip = try await Trip()
         let own = try #require(try await trip.ida.resolve(trip.link).metadata)
@@ -26,7 +26,7 @@ import Testing
         #expect(bos.share?.share?.participants?.count == 2)
         #expect(
             bos.share?.share?.currentUserParticipant?.userIdentity.emailAddress == "Bo@example.org")
-        // Somebody with the link alone is told which address to verify, and no more.
+        // A user who only has the link is told which address to verify, and nothing else.
         let eves = try #require(try await trip.eve.resolve(trip.link, root: true).metadata)
         #expect(eves.share == nil && eves.zoneID == nil && eves.rootRecord == nil)
         #expect(eves.potentialMatches?.map(\.emailAddress) == ["B•••@e•••.org"])
@@ -39,7 +39,7 @@ import Testing
         #expect(try await trip.eve.resolve("nothing").error?.code == .notFound)
     }
 
-    @Test("A one-time invitation is whoever's comes first with its token")
+    @Test("A one-time invitation belongs to the first user with its token")
     func oneTimeInvitationBelongsToFirstParticipant() async throws {
         let trip = try await Trip()
         let diary = try await trip.ida.modify(
@@ -55,7 +55,7 @@ import Testing
         #expect(seen?.participantStatus == .invited && seen?.potentialMatches == nil)
         #expect(try await trip.bo.accept(link, token: "first").metadata != nil)
         #expect(try await trip.cy.accept(link, token: "first").error?.code == .notFound)
-        // Who takes part takes no other place; the others see no token.
+        // A participant takes no second place; the other participants do not see the token.
         #expect(try await trip.bo.accept(link, token: "second").metadata != nil)
         let bos = try await trip.bo.lookup(["D"], in: trip.trips)[0].record?.share?.participants
         #expect(bos?.map(\.status) == [.accepted, .accepted])
@@ -69,7 +69,7 @@ import Testing
         return ParticipantDictionary(userIdentity: identity, permission: .readOnly)
     }
 
-    @Test("Who leaves has nothing, others lose nothing, and the same link leads back")
+    @Test("A user who leaves loses access, others keep it, and the same link leads back")
     func leavingShareAffectsOnlyTheParticipant() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
@@ -86,7 +86,7 @@ import Testing
         #expect(try await trip.bo.changes(in: trip.trips).page?.records.count == 3)
     }
 
-    @Test("Who is removed has nothing, and the link is nothing to him")
+    @Test("A removed participant loses access, and cannot use the link")
     func removedParticipantLosesAccess() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)
@@ -101,7 +101,7 @@ import Testing
         #expect(try await trip.cy.lookup(["hut"], in: trip.trips)[0].record != nil)
     }
 
-    @Test("Everybody with the link joins a public share; when it is private again they are out")
+    @Test("Any user with the link may join a public share, and loses it when it is private again")
     func publicPermissionAdmitsEveryUserWithLink() async throws {
         let trip = try await Trip(permission: .readOnly)
         let seen = try #require(try await trip.eve.resolve(trip.link).metadata)
@@ -119,7 +119,7 @@ import Testing
         #expect(try await trip.eve.lookup(["trail"], in: trip.trips)[0].code == .zoneNotFound)
     }
 
-    @Test("Deleting the zone in the shared database is leaving it")
+    @Test("Deleting the zone in the shared database leaves the share")
     func deletingSharedZoneLeavesTheShare() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -147,17 +147,17 @@ import Testing
         let many = (0...Limits().operationsPerRequest).map { zone("Z\($0)", of: trip.ida) }
         #expect(await refusal([trip.trips] + many)?.frameworkCode == .limitExceeded)
         #expect(try await trip.bo.sharedZones().count == 1)
-        // Zones of one name are two where their owners are.
+        // Zones with one name but different owners are different zones.
         #expect(await refusal([zone("Trips", of: trip.cy), zone("Trips", of: trip.eve)]) == nil)
     }
 
-    @Test("A repeated deletion leaves no share that was joined since")
+    @Test("A repeated deletion does not leave a share that was joined since")
     func repeatedDeletionKeepsShareJoinedSince() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         let request = ZonesModify.Request(
             operations: [.init(.delete, trip.trips)], operationID: "leave-1")
-        // But for where the database stands now.
+        // Without the token of the database's present state.
         func leave() async throws -> [ZoneResult] {
             try await trip.bo.ask(ZonesModify.self, request, in: .shared).items.map { result in
                 result.map { zone in
@@ -177,14 +177,14 @@ import Testing
                 operations: [.init(.delete, zone("Others", of: trip.ida))], operationID: "leave-1"),
             in: .shared)
         #expect(other?.error.frameworkCode == .invalidArguments)
-        // In the private database it is another request.
+        // In the private database the same ID is another request.
         let made = try await trip.bo.ask(
             ZonesModify.self,
             .init(operations: [.init(.create, zone("Own"))], operationID: "leave-1"))
         #expect(made.items[0].zone != nil)
     }
 
-    @Test("A zone that could not be left is not said to be gone, and is left at the next attempt")
+    @Test("If a zone cannot be left, the answer is an error, and the next attempt succeeds")
     func failedLeaveReturnsErrorAndSucceedsLater() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -200,7 +200,7 @@ import Testing
                 return old
             }
         }
-        // As by a disk that forgot.
+        // As after a disk error.
         let good = try await replaceSharing([0])
         let request = ZonesModify.Request(
             operations: [.init(.delete, trip.trips)], operationID: "leave-1")
@@ -212,7 +212,7 @@ import Testing
         #expect(try await trip.bo.sharedZones().isEmpty)
     }
 
-    @Test("Who has as many zones as one may joins no other, and may join again what there is")
+    @Test("A user at the limit of zones joins no other share, but may join existing ones again")
     func fullSharedDatabaseRefusesFurtherShares() async throws {
         var limits = Limits()
         limits.zonesPerDatabase = 2
@@ -232,7 +232,7 @@ import Testing
         #expect(try await trip.bo.accept(bos).metadata?.participantRole == .owner)
     }
 
-    @Test("A repeated request of somebody who left shows nothing")
+    @Test("A repeated request after leaving returns no record")
     func repeatedRequestAfterLeavingReturnsNoRecord() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)

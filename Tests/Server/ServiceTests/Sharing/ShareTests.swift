@@ -5,14 +5,14 @@ import Testing
 
 @testable import StratusService
 
-/// Shares as records: made, changed and ended by their owner.
+/// Shares as records: created, changed and ended by their owner.
 @Suite struct ShareTests {
     private func owner(limits: Limits = Limits()) async throws -> Person {
         let ida = try await World(limits: limits).person("ida@example.org", with: "Trips")
         return ida
     }
 
-    @Test("A share is made with its root in one request, in any order")
+    @Test("A share is created with its root in one request, in any order")
     func shareIsCreatedWithItsRootInOneRequest() async throws {
         let ida = try await owner()
         let results = try await ida.modify(
@@ -37,7 +37,7 @@ import Testing
         #expect(root.shortGUID == shortGUID)
     }
 
-    /// Whoever takes part is named there, whether or not others may find him in the container.
+    /// Participants are named in the share, whether or not they are discoverable in the container.
     @Test func participantsHaveNamesAndLookupInfo() async throws {
         let world = World(accounts: AccountSettings(passwordCost: .cheap))
         for (name, given) in [("ida", "Ida"), ("bo", "Bo"), ("cy", "Cy"), ("di", "Di")] {
@@ -69,13 +69,13 @@ import Testing
         #expect(participants[1].userIdentity.lookupInfo?.userRecordName == bo.name)
         let owned = try await ida.lookup(["S"], in: zone("Trips"), scope: .private)[0].record
         let all = try #require(owned?.share?.participants).map(\.userIdentity)
-        // Di was invited and takes no part yet.
+        // Di was invited and has not joined yet.
         #expect(all.map(\.givenName) == ["Ida", "Bo", nil, "Cy"])
         #expect(all[0].lookupInfo?.userRecordName == ida.name)
         #expect(all[3].emailAddress == "cy@example.org")
     }
 
-    @Test("A share is made after its root, whose change tag stays good")
+    @Test("A share is created after its root, whose change tag stays valid")
     func shareCreationKeepsRootChangeTag() async throws {
         let ida = try await owner()
         let tag = try await ida.modify(
@@ -131,7 +131,7 @@ import Testing
         let zoneShare = try await ida.modify(
             [share(.create, ShareDictionary.zoneShareName)], in: zone("Trips"), scope: .private)[0]
         #expect(zoneShare.failed?.error.frameworkCode == .invalidArguments)
-        // Twice in one request: the first one has it.
+        // Twice in one request: the first one succeeds.
         let twice = try await ida.modify(
             [share(.create, "T", of: "other"), share(.create, "U", of: "other")],
             in: zone("Trips"), scope: .private)
@@ -165,7 +165,7 @@ import Testing
         #expect(stale.failed?.serverRecord?.share?.owner?.userIdentity.userRecordName == ida.name)
     }
 
-    @Test("Participants: added, changed, removed, once each and not too many")
+    @Test("Participants are added, changed and removed, once each, up to a limit")
     func participantsAreAddedChangedAndRemoved() async throws {
         var limits = Limits()
         limits.participantsPerShare = 2
@@ -184,7 +184,7 @@ import Testing
         #expect(twice.failed?.error.frameworkCode == .participantAlreadyInvited)
         let many = try await save(["a@e.org", "b@e.org", "c@e.org"].map { invited($0) })
         #expect(many.failed?.error.frameworkCode == .tooManyParticipants)
-        // By the identifier that the service gave; the owner need not be named and cannot be removed.
+        // By the identifier that the service assigned; the owner need not be named and cannot be removed.
         var kept = list[2]
         kept.permission = .readOnly
         kept.status = .invited
@@ -200,7 +200,7 @@ import Testing
         #expect(nameless.failed?.error.frameworkCode == .invalidArguments)
     }
 
-    @Test("An administrator adds and removes users, and nothing else")
+    @Test("An administrator adds and removes users, and changes nothing else")
     func administratorChangesParticipantsOnly() async throws {
         let world = World()
         let ida = try await world.person("ida@example.org")
@@ -226,13 +226,13 @@ import Testing
                 [share(.forceUpdate, "S", permission: permission, participants: list)], in: trips)[
                     0]
         }
-        // Before he joined he is nobody.
+        // Before he joins, he has no access.
         #expect(try await save(nil, by: bo).code == .zoneNotFound)
         _ = try await bo.accept(link)
         _ = try await cy.accept(link)
         #expect(try await save([], by: cy).code == .accessDenied)
 
-        // An administrator may write and sees everybody, also who has not come yet.
+        // An administrator may write and sees all participants, also those who have not joined.
         let seen = try #require(
             try await bo.lookup(["S"], in: trips)[0].record?.share?.participants)
         #expect(seen.map(\.role) == [.owner, .administrator, .user, .user])
@@ -241,14 +241,14 @@ import Testing
         let others = try await cy.lookup(["S"], in: trips)[0].record?.share?.participants
         #expect(others?.count == 3)
 
-        // Cy goes, Ed comes.
+        // Cy is removed, Ed is added.
         let changed = try await save(
             Array(seen.prefix(3)) + [invited("ed@example.org", .readWrite)], by: bo)
         #expect(changed.record?.share?.participants?.count == 4)
         #expect(try await cy.lookup(["trail"], in: trips)[0].code == .zoneNotFound)
         let now = try #require(changed.record?.share?.participants)
 
-        // Neither himself, nor others to administrators, nor the public permission, nor the share.
+        // He cannot remove himself, make others administrators, change the public permission or end the share.
         #expect(try await save(Array(now.dropFirst(2)), by: bo).code == .accessDenied)
         var promoted = now
         promoted[2].role = .administrator
@@ -259,7 +259,7 @@ import Testing
         let left = try await ida.lookup(["S"], in: "Trips")[0].record?.share?.participants
         #expect(left?.count == 4)
 
-        // The owner takes the role away again.
+        // The owner revokes the role.
         _ = try await bo.accept(link)
         var demoted = try #require(left)
         demoted[1].role = .user
@@ -268,7 +268,7 @@ import Testing
         #expect(try await save([], by: bo).code == .accessDenied)
     }
 
-    @Test("A record can have a short GUID before it is shared, and its share has the same")
+    @Test("A record can have a short GUID before it is shared, and its share keeps it")
     func shareKeepsShortGUIDOfItsRoot() async throws {
         let ida = try await owner()
         var operation = hut(.create, "trail")
@@ -281,7 +281,7 @@ import Testing
         #expect(try await ida.resolve(shortGUID ?? "").metadata?.participantRole == .owner)
     }
 
-    @Test("With the root goes the share; without the share the root stays")
+    @Test("Deleting the root deletes the share; deleting the share keeps the root")
     func deletingRootDeletesShareAndNotTheReverse() async throws {
         let ida = try await owner()
         for (deleted, left) in [("trail", "S"), ("S", "trail")] {
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    /// A move within a share is no large change, however many are below the record.
+    /// A move within a share is not a long change, however many records are below the moved one.
     @Test func moveWithinShareLeavesNothingToSteps() async throws {
         var limits = Limits()
         limits.recordsPerShareChange = 3
@@ -314,7 +314,7 @@ import Testing
                 .init(
                     operations: [hut(.forceUpdate, "camp", parent: parent)], zoneID: zone("Trips")))
         }
-        // Below the same root nothing changes for anybody.
+        // Below the same root nothing changes for the participants.
         try await ida.modify([hut(.create, "side", parent: .some("trail"))], in: "Trips")
         #expect(await move(.some("side")) == nil)
         let store = try await ida.world.service.components.databases.store(
@@ -325,7 +325,7 @@ import Testing
         #expect(left.isEmpty)
     }
 
-    @Test("Where the schema is fixed, shares are made all the same")
+    @Test("Shares can be created with a fixed schema")
     func fixedProductionSchemaAllowsShares() async throws {
         let ida = try await World(environment: .production).person("ida@example.org", with: "Trips")
         let result = try await ida.modify(

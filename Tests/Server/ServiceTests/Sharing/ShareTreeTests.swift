@@ -5,9 +5,9 @@ import Testing
 
 @testable import StratusService
 
-/// What it takes to find the shares over records.
+/// The cost of finding the shares of records.
 @Suite struct ShareTreeTests {
-    /// A chain in which each record is the parent of the next.
+    /// Creates a chain in which each record is the parent of the next.
     private static func chain(_ count: Int, of person: Person) async throws {
         try await person.makeZone("Trips")
         for start in stride(from: 0, to: count, by: 400) {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Each record of a chain is looked at once, however long the way up is.
+    /// Each record of a chain is read once, however long the chain is.
     @Test(arguments: [1_200, 4_800])
     func sharingAChainIsLinear(_ count: Int) async throws {
         let alice = try await World().person("alice")
@@ -39,8 +39,8 @@ import Testing
         #expect(steps <= 3 * count, "\(steps)")
     }
 
-    /// A request that moves many records of one chain does not read what is below them again for each, in whatever
-    /// order their names come; what it does not read follows in steps.
+    /// A request that moves many records of one chain does not read the records below them again for each one, in any
+    /// order of their names; the rest follows in steps.
     @Test(arguments: [1, 1_000, 10_000], [true, false])
     func movingPartsOfAChainReadsItFewTimes(_ limit: Int, _ isReversed: Bool) async throws {
         let (count, moved) = (900, 300)
@@ -73,7 +73,7 @@ import Testing
         #expect(
             carried.rowsRead <= 3 * (limit + 1) && (isReversed || carried.rowsRead <= 3 * count))
         #expect(steps <= 3 * count, "\(steps)")
-        // Nothing was left out: what is not carried along now follows.
+        // Nothing was left out: the records that were not moved now follow in steps.
         #expect(carried.later.isEmpty == (limit > count && !isReversed))
     }
 }

@@ -4,12 +4,12 @@ import StratusStorage
 import StratusWire
 import Testing
 
-/// What a participant has of a share, and what others have not.
+/// What a participant sees of a share, and what others do not see.
 @Suite struct SharedDatabaseTests {
     private typealias Trip = SharedDatabaseTrip
 
     @Test(
-        "Before the link is followed there is nothing, after it the share and what is below its root"
+        "Following the link reveals the share and the records below its root, and nothing before"
     )
     func acceptingShareRevealsRecordsBelowRoot() async throws {
         let trip = try await Trip()
@@ -25,11 +25,11 @@ import Testing
         #expect(Set(page.records.compactMap(\.name)) == ["trail", "hut", "S"])
         let queried = try await trip.bo.query("Hut", in: trip.trips)
         #expect(Set(queried.compactMap(\.name)) == ["trail", "hut"])
-        // In his own database there is nothing of it.
+        // His own database has none of it.
         #expect(try await trip.bo.lookup(["trail"], in: "Trips")[0].code == .zoneNotFound)
     }
 
-    @Test("That its owner purged a zone is the owner's to know")
+    @Test("A purged zone is not found for participants, who do not learn why")
     func purgedZoneIsNotFoundForParticipants() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -44,7 +44,7 @@ import Testing
         #expect(queried?.error.frameworkCode == .zoneNotFound)
     }
 
-    @Test("A request over zones of several owners is answered in its order, each part by itself")
+    @Test("A request for zones of several owners is answered in order, each part separately")
     func requestForSeveralOwnersKeepsItsOrder() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -73,7 +73,7 @@ import Testing
                 at(trip.trips, hut(.forceUpdate, "hut", [beds(8)])),
             ]), in: .shared
         ).records
-        // She let him read her note only; the trip is not concerned.
+        // Her share is read-only; the trip is not affected.
         #expect(results.map(\.code) == [.accessDenied, nil])
         #expect(try await trip.bo.sharedZones().count == 2)
         let wide = try await trip.bo.everything("Hut")
@@ -88,7 +88,7 @@ import Testing
         return operation
     }
 
-    @Test("Naming owners makes no databases and tells nothing")
+    @Test("Naming other owners creates no databases and reveals nothing")
     func namingOtherOwnersCreatesNoDatabase() async throws {
         let trip = try await Trip()
         let zones = [
@@ -100,7 +100,7 @@ import Testing
         #expect(!databases.contains { $0.tenant == .private(owner: "_x") })
     }
 
-    @Test("The token that a save asks for is one of the view")
+    @Test("The change token in an answer is valid in the shared database")
     func answerChangeTokenIsValidInSharedDatabase() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(
-        "Participants are told of what they can see, of their own coming and going, and of nothing else"
+        "Participants are notified of visible changes, and of joining and leaving themselves, only"
     )
     func participantsAreNotifiedOfVisibleChangesOnly() async throws {
         let trip = try await Trip()
@@ -148,7 +148,7 @@ import Testing
         try await trip.ida.modify([hut(.forceUpdate, "hut", [beds(4)])], in: "Trips")
         #expect(try await received(bos, bosToken) == ["huts"])
         #expect(try await received(cys, cysToken) == ["huts"])
-        // A participant's own device is not told of its own change; the other's are.
+        // A participant's own device is not notified of its own change; the other's devices are.
         try await trip.bo.at("tablet").modify([hut(.forceUpdate, "hut", [beds(5)])], in: trip.trips)
         #expect(try await received(bos, bosToken) == [])
         #expect(try await received(cys, cysToken) == ["huts"])
@@ -163,7 +163,7 @@ import Testing
         #expect(try await received(cys, cysToken) == ["huts", "shares"])
     }
 
-    @Test("Newest first, a page at a time, in a view")
+    @Test("A shared zone can be fetched newest first, page by page")
     func reversedPagesCoverSharedZone() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
@@ -183,7 +183,7 @@ import Testing
 }
 
 extension Person {
-    /// All pages of a query over all zones of the shared database.
+    /// All results of a query over all zones of the shared database.
     fileprivate func everything(_ type: String) async throws -> [String] {
         var names: [String] = []
         var marker: String?

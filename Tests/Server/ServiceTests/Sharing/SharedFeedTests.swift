@@ -3,9 +3,9 @@ import StratusService
 import StratusWire
 import Testing
 
-/// The feed of a zone for somebody who sees several of its hierarchies.
+/// The feed of a zone for a user who sees several of its hierarchies.
 @Suite struct SharedFeedTests {
-    /// In the version of its move a record left one root and came under the other.
+    /// A move takes the record from one root to the other in one version.
     @Test(arguments: [("a", "b"), ("b", "a")])
     func recordMovedBetweenSeenHierarchiesIsNotDeleted(_ from: String, _ to: String) async throws {
         let world = World()

@@ -3,7 +3,7 @@ import StratusService
 import StratusWire
 import Testing
 
-/// A zone as others name it.
+/// A zone as other users name it.
 func zone(_ name: String, of owner: Person) -> ZoneIDDictionary {
     ZoneIDDictionary(zoneName: name, ownerRecordName: owner.name)
 }
@@ -24,7 +24,7 @@ func share(
                 publicPermission: permission, participants: participants)))
 }
 
-/// Somebody to be invited by e-mail address.
+/// A participant to be invited by e-mail address.
 func invited(
     _ emailAddress: String, _ permission: SharePermission = .readOnly
 ) -> ParticipantDictionary {
@@ -33,7 +33,7 @@ func invited(
         permission: permission)
 }
 
-/// Somebody to be invited by user record name.
+/// A participant to be invited by user record name.
 func invited(
     _ person: Person, _ permission: SharePermission = .readOnly
 ) -> ParticipantDictionary {

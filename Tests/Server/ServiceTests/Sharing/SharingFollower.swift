@@ -3,19 +3,19 @@ import StratusService
 import StratusWire
 import Testing
 
-/// A device that knows a user's databases by their feeds only, as the framework's clients do.
+/// A device that knows a user's databases only by their feeds, like the framework's clients.
 struct SharingFollower {
     let person: Person
     let user: Int
     var privateToken: String?
     var sharedToken: String?
     var zoneTokens: [ZoneIDDictionary: String] = [:]
-    /// What is known of each zone; a zone without an entry is not there.
+    /// The known records of each zone; a zone without an entry does not exist.
     var zones: [ZoneIDDictionary: [String: Int64]] = [:]
     /// Zones whose feed waits for the steps of a change.
     var busy: Set<ZoneIDDictionary> = []
 
-    /// Asks what changed since the last time, and fetches that and nothing else.
+    /// Fetches which zones changed since the last time, and then only their changes.
     mutating func catchUp(pageLength: Int) async throws {
         privateToken = try await catchUp(privateToken, .private, pageLength)
         sharedToken = try await catchUp(sharedToken, .shared, pageLength)
@@ -54,7 +54,7 @@ struct SharingFollower {
                 return
             }
             guard let page = result.page else {
-                // Everything known of the zone is void; without the token it begins anew.
+                // All known records of the zone are void; without the token it is fetched from the beginning.
                 zones[zoneID] = nil
                 let hadToken = zoneTokens.removeValue(forKey: zoneID) != nil
                 guard hadToken, result.error?.code == .changeTokenExpired else { return }
@@ -70,7 +70,7 @@ struct SharingFollower {
 }
 
 extension [String: Int64] {
-    /// A record by its number, a share by −1.
+    /// Applies a record as its number, a share as −1.
     mutating func apply(_ result: RecordResult) {
         guard let name = result.name else { return }
         guard let record = result.record else {
@@ -95,7 +95,7 @@ extension SharingPlay {
         Issue.record("\(text)", sourceLocation: location)
     }
 
-    // MARK: What people see
+    // MARK: Visible records
 
     func checkEverything() async throws {
         for zone in model.zones.indices { try await check(zone) }
@@ -103,7 +103,7 @@ extension SharingPlay {
         for index in followers.indices { try await play.catchUp(index) }
     }
 
-    /// Every way of reading a zone, by everybody.
+    /// Checks every way of reading a zone, for every user.
     func check(_ index: Int, isThere: Bool = true) async throws {
         let zone = model.zones[index]
         for (user, person) in people.enumerated() {
@@ -150,7 +150,7 @@ extension SharingPlay {
                 return nil
             }
             for result in page.records {
-                // The owner's device is told of its own deletions.
+                // The owner's device gets its own deletions.
                 expect(scope == .private || result.record != nil, "a deletion from the beginning")
                 records.apply(result)
             }
@@ -173,13 +173,13 @@ extension SharingPlay {
                 "query by \(user): \(found) instead of \(huts)")
             expect(isVisible, "query by \(user) in a hidden zone")
         } catch let failure as RequestFailure {
-            // Before the first save there is no such type.
+            // Before the first save the type does not exist.
             let isHidden = failure.error.code == .zoneNotFound && !isVisible
             expect(isHidden || failure.error.code == .notFound, "query by \(user): \(failure)")
         }
     }
 
-    /// A device asks for what changed and then knows what its user may know.
+    /// Fetches a device's changes, after which it knows what its user may know.
     mutating func catchUp(_ index: Int) async throws {
         let length = Int.random(in: 1...4, using: &numbers)
         try await followers[index].catchUp(pageLength: length)
@@ -194,7 +194,7 @@ extension SharingPlay {
             known["\(zoneID.zoneName) of \(owner)"] = records
         }
         guard unfinished.isEmpty else {
-            // Of what leaves a share, a device hears with its step.
+            // A device gets the deletion of a record that leaves a share only after its step.
             let waiting = Set(
                 departing.map { "\(model.zones[$0].name) of \(model.zones[$0].owner)" })
             let isWithin = known.allSatisfy { zone, records in

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusWire
 
-/// What sharing is, said again without databases, tokens and transactions: the oracle of
+/// The rules of sharing without databases, tokens and transactions: the oracle of
 /// ``SharingOracleTests``.
 struct SharingModel {
     struct Record: Equatable {
@@ -17,7 +17,7 @@ struct SharingModel {
     }
 
     struct Share: Equatable {
-        /// Nil for the whole zone.
+        /// nil for the whole zone.
         var root: String?
         var publicPermission: SharePermission
         /// By index of the user.
@@ -53,7 +53,7 @@ struct SharingModel {
 
         var isWhole: Bool { shares.values.contains { $0.root == nil } }
 
-        /// What a user may do with what the share of a root covers.
+        /// A user's permission for the records that are shared by a root.
         func permission(of user: Int, under root: String?) -> SharePermission {
             if user == owner { return .readWrite }
             let share = shares.values.first { isWhole || root != nil && $0.root == root }
@@ -72,12 +72,12 @@ struct SharingModel {
             permission(of: user, for: name) == .readWrite
         }
 
-        /// Whether a user has the zone at all.
+        /// Whether a user sees the zone at all.
         func isVisible(to user: Int) -> Bool {
             user == owner || shares.values.contains { $0.permission(of: user) != .none }
         }
 
-        /// What a user sees: records by their values, shares by −1.
+        /// The records that a user sees, by their values, and the shares as −1.
         func view(of user: Int) -> [String: Int64] {
             var view: [String: Int64] = [:]
             for (name, record) in records where canRead(user, name) { view[name] = record.value }
@@ -87,7 +87,7 @@ struct SharingModel {
 
         func hasChildren(_ name: String) -> Bool { records.values.contains { $0.parent == name } }
 
-        /// Whether a record lies below another or is it.
+        /// Whether a record is below another one or is that record.
         func isBelow(_ name: String, _ other: String) -> Bool {
             var current: String? = name
             var steps = 0
@@ -113,7 +113,7 @@ struct SharingModel {
             }
         }
 
-        /// Whether somebody who follows a link may come in.
+        /// Whether a user who follows a link may join.
         func canJoin(_ user: Int, _ name: String) -> Bool {
             guard let share = shares[name] else { return false }
             if user == owner { return true }
@@ -145,7 +145,7 @@ struct SharingModel {
 
     var zones: [Zone]
 
-    /// The zones that a user has in the shared database, by their indices.
+    /// The zones in a user's shared database, by their indices.
     func sharedZones(of user: Int) -> Set<Int> {
         Set(zones.indices.filter { zones[$0].owner != user && zones[$0].isVisible(to: user) })
     }

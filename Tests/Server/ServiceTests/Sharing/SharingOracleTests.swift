@@ -6,10 +6,10 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// Promise P9: nobody ever sees or writes what he may not, and everybody sees all that he may.
+/// Promise P9: no user ever sees or writes anything without permission, and every user sees all permitted records.
 ///
-/// Five users share, move, save, delete, invite, join, leave and stop at random. After every step what
-/// each of them gets by every way of reading equals the model.
+/// Five users share, move, save, delete, invite, join, leave and stop sharing at random. After every step, every
+/// user's result of every way of reading equals the model.
 @Suite struct SharingOracleTests {
     @Test(arguments: Seeds.forTest("SharingOracleTests", count: 8))
     func visibleRecordsEqualTheSharingModel(_ seed: UInt64) async throws {
@@ -25,8 +25,8 @@ import Testing
         try await play.checkEverything()
     }
 
-    /// Small limits: most changes are carried out in steps, of which some come between what people do. Nobody
-    /// ever sees too much; at the end everybody sees what he would have seen at once.
+    /// Small limits: most changes are carried out in steps, some of them between the users' requests. No user ever
+    /// sees too much; at the end every user sees the same as without steps.
     @Test(arguments: Seeds.forTest("SharingOracleTests in steps", count: 4))
     func visibleRecordsOfChangesInStepsStayWithinTheSharingModel(_ seed: UInt64) async throws {
         var limits = Limits()
@@ -35,8 +35,8 @@ import Testing
         var play = try await SharingPlay(Backend.memory, seed: seed, limits: limits)
         play.hasTallTrees = true
         for _ in 0..<250 { try await play.step() }
-        // Each long change takes its first step with the request, so small ones have no other: chance decides
-        // how many are left. Without any the run has shown nothing of steps, and goes on.
+        // Each long change takes its first step with the request, and small changes have no other, so the number of
+        // steps is random. A run without any shows nothing about steps, so it continues.
         for _ in 0..<2_500 where play.stepsTaken == 0 { try await play.step() }
         try await play.finishSteps()
         try await play.checkEverything()
@@ -54,14 +54,14 @@ struct SharingPlay {
     var people: [Person] = []
     var model: SharingModel
     var followers: [SharingFollower] = []
-    /// Every link that ever was, and whose it was.
+    /// All links so far, with their zones and shares.
     var links: [(zone: Int, share: String, shortGUID: String)] = []
     var stepNumber = 0
     var shareNumber = 0
     var story = ""
-    /// The zones in which something is still to be done, as the play knows.
+    /// The zones that have steps left.
     var unfinished: Set<Int> = []
-    /// Those that many records are leaving.
+    /// The zones that many records are leaving.
     var departing: Set<Int> = []
     var stepsTaken = 0
     /// Whether most records are saved below others.
@@ -124,9 +124,9 @@ struct SharingPlay {
         }
     }
 
-    // MARK: What people do
+    // MARK: Users' requests
 
-    /// Somebody saves a record: a new one, a change, a move.
+    /// A user saves a record: a new one, a change or a move.
     private mutating func save(_ zone: Int) async throws {
         let user = Int.random(in: 0..<5, using: &numbers)
         guard let name = pick(Self.recordNames) else { return }
@@ -147,7 +147,7 @@ struct SharingPlay {
             scope: scope(user, zone))[0]
         let isFinished = user == model.zones[zone].owner || !unfinished.contains(zone)
         let hasSaved = result.failed == nil
-        // As long as he does not see everything he cannot change everything.
+        // As long as he does not see everything, he may be refused.
         expect(
             isFinished ? hasSaved == allowed : !hasSaved || allowed,
             "save: \(String(describing: result.failed))")
@@ -188,7 +188,7 @@ struct SharingPlay {
         guard let name = pick(Self.recordNames) else { return }
         story = "user \(user) deletes \(name) in zone \(zone)"
         let current = model.zones[zone]
-        // What he does not see yet is deleted for him.
+        // A record that he does not see yet counts as deleted for him.
         guard user == current.owner || !unfinished.contains(zone) else { return }
         let isThere =
             current.records[name] != nil && current.isVisible(to: user)

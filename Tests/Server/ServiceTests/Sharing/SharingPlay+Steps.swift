@@ -14,7 +14,7 @@ extension SharingPlay {
         if try await world.service.components.longChanges.step(store(of: user)) { stepsTaken += 1 }
     }
 
-    /// Takes all steps that are left.
+    /// Takes all remaining steps.
     mutating func finishSteps() async throws {
         for user in Set(model.zones.map(\.owner)).sorted() {
             let store = try await store(of: user)
@@ -37,7 +37,7 @@ extension SharingPlay {
         }
     }
 
-    /// Whether what a user found is what he may see: all of it, or as long as steps are left, a part.
+    /// Whether a user found what the user may see: all of it or, as long as steps remain, a part.
     func isRight(_ found: [String: Int64], _ view: [String: Int64], of user: Int, in zone: Int)
         -> Bool
     {

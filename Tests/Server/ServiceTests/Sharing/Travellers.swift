@@ -1,15 +1,15 @@
 import StratusWire
 
-/// The people of tests about sharing; the address of each is the name, at example.org.
+/// The users in tests of sharing; each one's e-mail address is the name at example.org.
 struct Travellers {
-    /// Who shares.
+    /// The owner.
     let ida: Person
     let bo: Person
     let cy: Person
     let di: Person
     let eve: Person
 
-    /// Ida makes her zone "Trips".
+    /// Creates Ida's zone "Trips".
     init(_ world: World) async throws {
         ida = try await world.person("ida@example.org", with: "Trips")
         bo = try await world.person("bo@example.org")
@@ -19,7 +19,7 @@ struct Travellers {
     }
 }
 
-/// What Ida shares of her zone "Trips", and the people around it.
+/// A share of Ida's zone "Trips", and the users around it.
 protocol SharedTrip {
     var people: Travellers { get }
 }
@@ -31,6 +31,6 @@ extension SharedTrip {
     var cy: Person { people.cy }
     var di: Person { people.di }
     var eve: Person { people.eve }
-    /// The zone as others name it.
+    /// The zone as other users name it.
     var trips: ZoneIDDictionary { zone("Trips", of: ida) }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// What other tables keep of a database's records, each row as a line of text.
+/// The rows of other tables that are derived from a database's records, each as a line of text.
 struct DerivedRows: Equatable {
     var entries: Set<String> = []
     var references: Set<String> = []
@@ -56,7 +56,7 @@ struct DerivedRows: Equatable {
         }
     }
 
-    /// The rows that the stored records ask for.
+    /// The rows that the stored records require.
     static func expected(from store: any RecordStore) async throws -> DerivedRows {
         try await store.read(.zone) { reader in
             var rows = DerivedRows()
@@ -112,7 +112,7 @@ extension ChangeCursor {
         version: 0, skipTombstonesThrough: 0, device: "")
 }
 
-/// Checks that a database's derived rows are those that its records ask for.
+/// Checks that a database's derived rows match its records.
 func expectDerivedRowsFit(
     _ storage: SQLiteStorageEngine, _ address: DatabaseAddress, _ comment: Comment? = nil
 ) async throws {
@@ -127,7 +127,7 @@ func expectDerivedRowsFit(
     #expect(stored.recordBytes == expected.recordBytes, comment)
 }
 
-/// A service whose storage can be looked into.
+/// A service whose storage a test can inspect.
 struct StoredWorld {
     let storage: SQLiteStorageEngine
     let world: World
@@ -141,7 +141,7 @@ struct StoredWorld {
         DatabaseAddress(world.address, .private(owner: person.name))
     }
 
-    /// Checks the rows of somebody's private database, and all that the doctor checks.
+    /// Checks the derived rows of these people's private databases, and runs the doctor.
     func expectHealth(of people: Person..., comment: Comment? = nil) async throws {
         for person in people {
             try await expectDerivedRowsFit(storage, database(of: person), comment)

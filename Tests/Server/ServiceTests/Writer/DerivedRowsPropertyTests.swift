@@ -6,8 +6,8 @@ import StratusWire
 import TestSeeds
 import Testing
 
-/// Random requests over everything that writes a record: afterwards every derived row is the one that the
-/// records ask for, and the doctor finds nothing.
+/// Random requests of every kind that writes a record: afterwards every derived row matches the records, and the
+/// doctor finds nothing.
 @Suite struct DerivedRowsPropertyTests {
     @Test(arguments: Seeds.forTest("DerivedRowsPropertyTests", count: 4))
     func derivedRowsFitTheRecords(_ seed: UInt64) async throws {
@@ -21,7 +21,7 @@ import Testing
     }
 }
 
-/// Alice, who has two zones and shares them, and Bob, who takes part.
+/// Alice, who has two zones and shares them, and Bob, who joins.
 private struct WritingPlay {
     private static let names = (0..<7).map { "r\($0)" }
     private static let shareNames = ["Share-0", "Share-1", ShareDictionary.zoneShareName]
@@ -36,7 +36,7 @@ private struct WritingPlay {
     private var stepNumber = 0
     private var story: [String] = []
 
-    /// Which step of which run, and what was done last.
+    /// The seed, the step and the last requests.
     var comment: String {
         "seed \(seed), step \(stepNumber): \(story.suffix(3).joined(separator: "; "))"
     }
@@ -96,7 +96,7 @@ private struct WritingPlay {
                 operations, in: zone(zoneName, of: alice), isAtomic: isAtomic,
                 scope: isByAlice ? .private : .shared)
         } catch is RequestFailure {
-            // Refused as a whole; what was refused must leave nothing.
+            // Refused as a whole; a refused request must change nothing.
             return
         }
         for result in results {
@@ -195,7 +195,7 @@ private struct WritingPlay {
             scope: .private)
     }
 
-    // MARK: Chance
+    // MARK: Random choices
 
     private mutating func number(below limit: Int) -> Int {
         Int.random(in: 0..<limit, using: &numbers)

@@ -5,7 +5,7 @@ import StratusTesting
 import StratusWire
 import Testing
 
-/// What other tables keep of a record, after writes that come about by another record or another request.
+/// The rows derived from a record, after writes that another record or another request causes.
 @Suite struct DerivedRowsTests {
     /// A root, its share and its link.
     private func sharedRoot(_ person: Person) async throws -> String {
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: Zones
 
-    /// A link says in the directory where it leads; one that leads nowhere need not.
+    /// The directory has a link's target, so links of deleted zones are removed from it.
     @Test(arguments: [false, true])
     func zoneThatIsDeletedTakesItsLinksAlong(_ isByOperator: Bool) async throws {
         let place = StoredWorld()

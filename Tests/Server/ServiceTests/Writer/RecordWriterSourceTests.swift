@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// One gate: records are written by `RecordWriter` alone, and in SQL in one file alone.
+/// Only `RecordWriter` writes records, and only one file does so in SQL.
 @Suite struct RecordWriterSourceTests {
     /// The files whose code matches one of some expressions.
     private static func files(
@@ -12,14 +12,14 @@ import Testing
             .keys.sorted()
     }
 
-    /// A `StoreWriter` cannot write a record, and the maintainers' `DerivedRowWriter` cannot either: so it is
-    /// enough to see who gets a `RecordTransaction`.
+    /// Neither a `StoreWriter` nor the maintainers' `DerivedRowWriter` can write a record, so it is enough to check
+    /// which files get a `RecordTransaction`.
     @Test func onlyTheWriterHasATransactionThatWritesRecords() throws {
         let service = try SourceCode.files(in: "Server").filter { !$0.key.hasPrefix("Storage/") }
         #expect(service.count > 200)
         #expect(
             try Self.files(matching: [#"\bRecordTransaction\b"#], service) == [
-                // Makes a writer of it.
+                // Creates a writer from it.
                 "Service/Upkeep/Doctor+Repair.swift", "Service/Writer/RecordWriter.swift",
             ])
         #expect(
@@ -56,7 +56,7 @@ import Testing
             ])
     }
 
-    /// A file that is not in the list of maintainers would maintain nothing.
+    /// A maintainer that is not in the list would never be called.
     @Test func everyMaintainerIsInTheList() throws {
         let writer = try SourceCode.files(in: "Server").filter {
             $0.key.hasPrefix("Service/Writer/")

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// What a schema said stays as it said it, and production takes what is deployed.
+    /// Types from an imported schema keep its marks, and production keeps the deployed ones.
     @Test(arguments: [
         (ContainerEnvironment.development, 3, true), (.development, 1, false),
         (.production, 3, false),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// The room that is kept for a full disk, on a disk whose free room the test says.
+/// The reserve file for a full disk, on a disk whose free space the test sets.
 @Suite struct DiskReserveTests {
     @Test func reserveIsGivenBackAndTakenAgain() async throws {
         try await withTemporaryFolder(isMade: true) { (folder) throws in
@@ -19,7 +19,7 @@ import Testing
             #expect(try size(of: file) == 1_000_000)
             #expect(!reserve.isReadOnly)
 
-            // A write may find no room for another reason: the size of its file.
+            // A write may run out of space for another reason: the maximum size of its file.
             #expect(!reserve.noteFull())
             #expect(!reserve.isReadOnly)
 
@@ -31,7 +31,7 @@ import Testing
             #expect(throws: StorageError.self) { try reserve.admitFile(folder + "/new.sqlite") }
             try reserve.admitFile(folder)
 
-            // What the reserve itself gave back is not room yet.
+            // The space that the reserve released does not count as free yet.
             free.withLock { $0 = 1_500_000 }
             #expect(reserve.isReadOnly)
             free.withLock { $0 = 8_000_000 }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// What the system's user may write is used up, while the disk has room.
+    /// The user's quota is used up, while the disk has space.
     @Test func usedUpQuotaIsAFullDisk() async throws {
         try await withTemporaryFolder(isMade: true) { (folder) throws in
             let left = Mutex<Int64>(.max)

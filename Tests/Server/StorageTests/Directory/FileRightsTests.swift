@@ -9,9 +9,9 @@ private let address = DatabaseAddress(
     ContainerAddress(container: "iCloud.org.example.Trails", environment: .production),
     .private(owner: "_alice"))
 
-/// The data belongs to the service's user alone.
+/// Only the service's user may read or write the data.
 @Suite(.serialized) struct FileRightsTests {
-    /// Every kind of file that the storage makes, with a umask that would let others write.
+    /// Creates every kind of file of the storage engine, with a umask that would let others write.
     private func fill(_ folder: String, umask mask: mode_t) async throws {
         let before = umask(mask)
         defer { umask(before) }
@@ -66,7 +66,7 @@ private let address = DatabaseAddress(
             }
             #expect(error?.code == .exposed)
             #expect(error?.message.hasSuffix("Run: chmod -R go-rwx \(data)") == true)
-            // The command does what it says.
+            // The suggested command works.
             let command = String(error?.message.split(separator: "Run: ").last ?? "")
             #expect(try ChildProcess(["/bin/sh", "-c", command]).end() == 0)
             try await SQLiteStorageEngine(folder: data).close()

@@ -7,7 +7,7 @@ import Testing
 
 /// Every invariant of the stored tables is checked, and a violation of each is reported.
 @Suite struct FolderCheckTests {
-    /// A invariant's first words and a statement that breaks it.
+    /// The first words of an invariant, and a statement that breaks it.
     struct Violation: Sendable, CustomTestStringConvertible {
         var invariant: String
         var statement: String

@@ -5,11 +5,11 @@ import Testing
 
 @testable import StratusStorage
 
-/// A restore that ends at any of its steps leaves what was there or what was restored.
+/// A restore that is interrupted at any of its steps leaves either the old content or the restored one.
 @Suite struct FolderExchangeTests {
     private struct Ended: Error {}
 
-    /// A folder with a record of the old, and the new content beside it.
+    /// Creates a folder with the old record, and the new content next to it.
     private func stage(_ path: String) async throws {
         for (folder, name) in [(path, "old"), (path + "/restoring", "new")] {
             try await MarkedFolder(folder).withStorage { storage in
@@ -20,7 +20,7 @@ import Testing
         try FileManager.default.removeItem(atPath: path + "/restoring/lock")
     }
 
-    /// - Returns: How many steps were done before the end; nil when the exchange was completed.
+    /// - Returns: Whether the exchange was completed.
     private func exchange(_ path: String, endingBefore end: Int) throws -> Bool {
         let steps = Mutex(0)
         do {
@@ -56,18 +56,18 @@ import Testing
                 try await stage(path)
                 isComplete = try exchange(path, endingBefore: step)
                 let beside = Result { try SQLiteStorageEngine(folder: path, access: .beside) }
-                // Nobody works beside on half of it.
+                // No command may work on a half-exchanged folder.
                 if case .success(let storage) = beside { try await storage.close() }
                 let found = try await names(path)
                 outcomes.append(found)
                 guard found == ["new"] else { return }
-                // What was there is whole, too.
+                // The old content is complete, too.
                 let old = path + "/replaced-then"
                 #expect(try await names(old) == ["old"], "\(step)")
             }
             step += 1
         }
-        // The format file is written first: before it the old, from then on the new.
+        // The format file is written first; until then the folder has the old content.
         #expect(step > 8)
         #expect(outcomes.first == ["old"] && outcomes.last == ["new"])
         let firstNew = try #require(outcomes.firstIndex(of: ["new"]))
@@ -76,7 +76,7 @@ import Testing
         #expect(firstNew <= 2)
     }
 
-    /// A command beside a service that may be there moves nothing, and says who does.
+    /// A command that may run next to a service completes no restore, and its error says what does.
     @Test func commandBesideIsRefusedMeanwhile() async throws {
         try await withTemporaryFolder { path in
             try await stage(path)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusStorage
 
-/// The files of a folder's lock are closed once, and whoever lets go of it lets go for everybody.
+/// A folder's lock closes its files once, and releasing it releases it for all copies of its descriptors.
 @Suite struct FolderLockTests {
-    /// A number that is closed twice may by then be another thread's file.
+    /// A descriptor that is closed twice may by then belong to another thread's file.
     @Test func refusedFolderClosesItsFilesOnce() async throws {
         try await withTemporaryFolder { folder in
             _ = try DataFolder(path: folder, isLocked: true)
@@ -24,9 +24,9 @@ import Testing
         }
     }
 
-    /// Opens and closes a file until told to stop; the lowest free number is always the next.
+    /// Opens and closes a file until `isDone`; it always gets the lowest free descriptor.
     ///
-    /// - Returns: how many of its files somebody else had closed.
+    /// - Returns: how many of its files another thread had closed.
     @concurrent private static func filesClosedByOthers(_ isDone: @Sendable () -> Bool) async -> Int
     {
         var lost = 0
@@ -37,11 +37,11 @@ import Testing
         return lost
     }
 
-    /// A program that is started at this moment has the files open until it runs.
+    /// A program that is being started shares the open files until it runs.
     @Test func lockThatAStartingProgramHasTooIsLetGo() async throws {
         try await withTemporaryFolder { folder in
             let locked = try DataFolder(path: folder, isLocked: true)
-            // As after a fork: other numbers of the same open files.
+            // As after a fork: other descriptors of the same open files.
             let copies = try openDescriptors(of: folder).keys.map { dup($0) }
             defer { for copy in copies { close(copy) } }
             #expect(copies.count == 2)

@@ -8,7 +8,7 @@ import StratusStorage
 import TestSeeds
 import Testing
 
-/// A data folder that an earlier build left: it opens, says what it migrates, and refuses newer formats.
+/// A data folder of an earlier build can be opened, its migrations are logged, and newer formats are refused.
 @Suite struct StoredDataFolderTests {
     /// Opens every file of the folder, as doctor does.
     private func check(
@@ -45,7 +45,7 @@ import Testing
         #expect(try check.files == 1 + fixture.recordFiles().count)
     }
 
-    /// A new table comes with a fixture that has a row of it.
+    /// A new table needs a fixture that has a row of it.
     @Test func everyTableHasARow() async throws {
         let fixture = try StoredFormatFixture(#require(StoredFormatFixture.services.last))
         _ = try await check(fixture)
@@ -67,7 +67,7 @@ import Testing
         #expect(counts.count > 30)
     }
 
-    /// A new format comes with a fixture of it.
+    /// A new format needs a fixture.
     @Test func newestFixtureHasTodaysFormats() async throws {
         let fixture = try StoredFormatFixture(#require(StoredFormatFixture.services.last))
         let newest = try await newestFormats()
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// One line for a file that is migrated, none for one that is not.
+    /// One log line for a file that is migrated, none for one that is not.
     @Test(arguments: StoredFormatFixture.services)
     func migrationsAreLogged(_ name: String) async throws {
         let fixture = try StoredFormatFixture(name)
@@ -183,7 +183,7 @@ import Testing
         expectRefusal(error, of: path)
     }
 
-    /// The sentence has the file, its format, what this build reads and what to do.
+    /// The message names the file, its format, the newest format that this build reads, and what to do.
     private func expectRefusal(_ error: StorageError?, of path: String) {
         #expect(error?.code == .unknownFormat)
         #expect(error?.path == path)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Files of assets beside the databases.
+/// Files of assets next to the databases.
 @Suite struct AssetFileTests {
     private static let address = DatabaseAddress(
         ContainerAddress(container: "c", environment: .production), .private(owner: "_a"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// A service that starts removes what a crash cut short; a command beside it must not.
+    /// A starting service removes the uploads that a crash interrupted; a command that runs next to it must not.
     @Test func unfinishedUploadsAreSweptByTheServiceAlone() async throws {
         try await withUpload { folder, storage, writer in
             try await writer.write([1])
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Else a collection would take the assets of a database that is about to be restored.
+    /// Otherwise a collection would remove the assets of a database that is about to be restored.
     @Test func assetsWithoutTheirDatabaseAreKept() async throws {
         try await withUpload { folder, storage, writer in
             try await writer.keep(
@@ -87,7 +87,7 @@ import Testing
     }
 
     #if os(Linux)
-        /// A full disk ends the upload and not the service.
+        /// A full disk fails the upload, not the service.
         @Test func fullDiskRefusesTheAsset() async throws {
             let error = StorageError.blob(errno: ENOSPC, path: "x")
             #expect(error.code == .noRoom)

@@ -10,7 +10,7 @@ import Testing
         ContainerAddress(container: "c", environment: .production), .private(owner: "_alice"))
     private let error = StorageError(.corrupt, "The file is damaged.")
     private let before = DamagedDatabases.Files()
-    /// Says something else than nothing of a file: that it is a folder.
+    /// Differs from ``before``, which knows no file: it describes a folder.
     private let after = DamagedDatabases.Files(at: NSTemporaryDirectory())
 
     @Test func unchangedFileIsTriedAgainAfterPause() {
@@ -21,10 +21,10 @@ import Testing
         #expect(answer2?.code == .corrupt)
         let answer3 = damaged.refusal(of: address, files: before, atSeconds: 105)
         #expect(answer3 == nil)
-        // One tries; whoever asks meanwhile is refused.
+        // One request tries; others are refused meanwhile.
         let answer4 = damaged.refusal(of: address, files: after, atSeconds: 110)
         #expect(answer4?.code == .corrupt)
-        // Looking through it took two seconds: it is left alone for twenty times as long.
+        // The check took two seconds: it is not repeated for twenty times as long.
         let answer5 = damaged.note(error, of: address, files: before, atSeconds: 107)
         #expect(!answer5)
         let answer6 = damaged.refusal(of: address, files: before, atSeconds: 146)

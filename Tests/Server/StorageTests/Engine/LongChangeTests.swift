@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// What is still to be done of changes that are carried out in steps.
+/// The remaining work of changes that are carried out in steps.
 @Suite struct LongChangeTests {
     private static let zone = ZoneRow.Key(rawValue: 1)
 

@@ -11,7 +11,7 @@ import Testing
 private let container = ContainerAddress(
     container: "iCloud.org.example.Trails", environment: .production)
 
-/// What many databases cost: openings, file descriptors, room on the disk.
+/// The cost of many databases: openings, file descriptors, disk space.
 @Suite struct OpenDatabasesTests {
     private func address(_ number: Int) -> DatabaseAddress {
         DatabaseAddress(container, .private(owner: "_\(number)"))
@@ -33,12 +33,12 @@ private let container = ContainerAddress(
         }
     }
 
-    /// While there are as many databases in use as may be open, none is opened twice.
+    /// As long as no more databases are in use than may be open, none is opened twice.
     @Test func databasesWithinLimitAreOpenedOnce() async throws {
         try await withTemporaryFolder { folder in
             var limits = StorageLimits()
             limits.openDatabases = 100
-            // However slow the machine: none is closed for being idle.
+            // So that none is closed for being idle, even on a slow machine.
             limits.idleSeconds = 3_600
             let storage = try SQLiteStorageEngine(folder: folder, limits: limits)
             for round in 0..<5 {
@@ -52,7 +52,7 @@ private let container = ContainerAddress(
         }
     }
 
-    /// Beyond the limit the longest unused one is closed: those that are used often stay open.
+    /// Beyond the limit the least recently used one is closed.
     @Test func longestUnusedDatabaseIsClosed() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(
@@ -67,7 +67,7 @@ private let container = ContainerAddress(
         }
     }
 
-    /// Of many, some are closed beside the requests that open others.
+    /// Surplus databases are closed in the background of the requests that open others.
     @Test(.timeLimit(.minutes(20))) func surplusIsClosedBesideTheRequests() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(
@@ -83,7 +83,7 @@ private let container = ContainerAddress(
         }
     }
 
-    /// A database that was only written has three descriptors, and an idle one none and no log.
+    /// A database that was only written has three descriptors; an idle one has none, and no log.
     @Test func idleDatabaseTakesNoDescriptorsAndNoLog() async throws {
         try await withTemporaryFolder { folder in
             let time = HeldTime()
@@ -103,13 +103,13 @@ private let container = ContainerAddress(
             }
             #expect(try (4...7).contains(openDescriptors(of: file)))
             time.pass(seconds: 31)
-            // The event to wait for is the end of the round; nothing announces it.
+            // Waits for the end of the round by polling, since it is not announced.
             for _ in 0..<10_000 where storage.openDatabases > 0 {
                 try await Task.sleep(for: .milliseconds(1))
             }
             #expect(try openDescriptors(of: file) == 0)
             #expect(size(of: file + "-wal") == 0)
-            // A user of ten records.
+            // The size for a user with ten records.
             #expect(size(of: file) <= 60_000)
             try await save(["after"], bytes: 300, in: store)
             try await storage.close()
@@ -125,7 +125,7 @@ private let container = ContainerAddress(
             for number in 0..<20 {
                 try await save((0..<10).map { "b\(number) \($0)" }, bytes: 2_000, in: store)
             }
-            // The rewriting comes after the save's answer, and before the next write.
+            // The file is rewritten after the save's answer, and before the next write.
             try await save(["c"], bytes: 10, in: store)
             #expect(try await pageBytes(storage) == 4_096)
             try await storage.close()
@@ -145,7 +145,7 @@ private let container = ContainerAddress(
         }
     }
 
-    /// A clean stop leaves nothing in the write-ahead log.
+    /// After a clean stop the write-ahead log is empty.
     @Test func closingFoldsTheLogIntoTheFile() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
@@ -165,17 +165,17 @@ private let container = ContainerAddress(
     }
 }
 
-/// How many descriptors this process has of files whose paths begin so.
+/// How many of this process's descriptors belong to files whose paths begin so.
 func openDescriptors(of file: String) throws -> Int {
     try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
-        // One that was closed since the listing is not there.
+        // A descriptor that was closed since the listing no longer exists.
         let target = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/self/fd/" + $0)
         return target?.hasPrefix(file) == true
     }
 }
 
-/// Time that stands until the test moves it.
+/// A clock that only the test advances.
 final class HeldTime: Sendable {
     private let uptimeSeconds = Mutex(0.0)
     private let pauses: Pauses
@@ -194,7 +194,7 @@ final class HeldTime: Sendable {
         return world
     }
 
-    /// So many seconds later one who sleeps wakes.
+    /// Advances the clock by so many seconds, which ends the sleeps that are due.
     func pass(seconds: Double) {
         uptimeSeconds.withLock { $0 += seconds }
         round.yield()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// What the opening of a database costs, counted: a request whose database is not open pays it.
+/// The cost of opening a database, as counts: a request whose database is not open pays it.
 @Suite struct OpeningCostTests {
     /// Opens a database of ten records for a request.
     private func costs(
@@ -29,15 +29,15 @@ import Testing
         }
     }
 
-    /// The connection that writes; the request itself does nothing.
+    /// The cost of the writing connection; the request itself does nothing.
     @Test func openingTakesFewStatementsAndWritesNothing() async throws {
         let opening = try await costs { _ in }
         #expect(opening.statements <= 9, "\(opening)")
         #expect(opening.reads <= 24 && opening.writes == 0 && opening.syncs == 0, "\(opening)")
     }
 
-    /// The read's beginning, its one statement and its end, and the pages of its rows: no connection more,
-    /// which would read the schema again.
+    /// The read's beginning, its one statement and its end, and the pages of its rows. Another connection would read
+    /// the schema again.
     @Test func firstReadOpensNoConnection() async throws {
         let opening = try await costs { _ in }
         let reading = try await costs { store in _ = try await store.read { try $0.zones().count } }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Folders that a service does not open: in use, not writable, of another format, damaged.
+/// Folders that a service refuses to open: in use, not writable, of another format, damaged.
 @Suite struct RefusedFolderTests: StorageEngineFixture {
     @Test func secondServiceOfAFolderIsRefused() async throws {
         try await withTemporaryFolder { folder in
@@ -29,7 +29,7 @@ import Testing
             try await command.close()
             #expect(try await service.directory.changesByOthers() != before)
             #expect(try await service.directory.user(named: "other")?.recordName == "_other")
-            // The command did not take the lock with it.
+            // The command did not remove the lock.
             #expect(refusal { _ = try SQLiteStorageEngine(folder: folder) } == .inUse)
             try await service.close()
         }
@@ -37,14 +37,14 @@ import Testing
 
     @Test func unwritableFolderIsRefused() async throws {
         try await withTemporaryFolder { folder in
-            // Under a file there can be no folder, for root neither.
+            // No folder can be created below a file, not even by root.
             try Data("a file".utf8).write(to: URL(fileURLWithPath: folder))
             #expect(
                 refusal { _ = try SQLiteStorageEngine(folder: folder + "/data") } == .notWritable)
         }
     }
 
-    /// Anybody who opens enough connections can bring this about; it must not stop the service.
+    /// Any client that opens enough connections can cause this; it must not stop the service.
     @Test func exhaustedFileDescriptorsReturnBusy() async throws {
         for code in [EMFILE, ENFILE] {
             let error = StorageError.translating(errno: code, path: "/data")
@@ -95,7 +95,7 @@ import Testing
             try Data(repeating: 0x20, count: 5_000).write(to: URL(fileURLWithPath: file))
             chmod(file, 0o600)
             #expect(await storeRefusal(storage) == .unknownFormat)
-            // A file in the wrong place: the directory's where records are expected.
+            // A file in the wrong place: the directory's in place of a record file.
             try FileManager.default.removeItem(atPath: file)
             try FileManager.default.copyItem(atPath: folder + "/directory.sqlite", toPath: file)
             chmod(file, 0o600)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// What is particular to a folder: durability, a full disk, open files.
+/// What is specific to an engine in a folder: durability, a full disk, open files.
 @Suite struct SQLiteStorageEngineTests: StorageEngineFixture {
     // MARK: Durability
 
@@ -60,8 +60,8 @@ import Testing
         }
     }
 
-    /// What a killed process leaves: the files as they are at one moment, with the log not yet moved.
-    /// What a power cut leaves is in PowerCutTests.
+    /// A killed process leaves the files as they are at one moment, with the log not yet checkpointed.
+    /// PowerCutTests tests what a power cut leaves.
     @Test func copyOfOpenFilesHasAllAcknowledgedWrites() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
@@ -69,7 +69,7 @@ import Testing
             let copy = folder + "-copy"
             try FileManager.default.copyItem(atPath: folder, toPath: copy)
             defer {
-                // The temporary folder is the system's to clean where this fails.
+                // The system removes what is left in its temporary folder.
                 try? FileManager.default.removeItem(atPath: copy)
             }
             let restored = try SQLiteStorageEngine(folder: copy)
@@ -94,7 +94,7 @@ import Testing
             let file = DataFolder.path(of: address, in: folder)
             let before = try size(of: file)
             _ = try await fill(store, names: (0..<500).map(String.init))
-            // The event to wait for is the file's growth; nothing announces it.
+            // Waits for the file to grow by polling, since nothing announces it.
             var rounds = 0
             while try size(of: file) <= before, rounds < 10_000 {
                 rounds += 1
@@ -119,7 +119,7 @@ import Testing
             let zone = try #require(try await store.read { try $0.zone(named: "Trails") }).key
             try await limitPages(of: storage, toFreePages: 40)
 
-            // Many at once, so that the full disk hits some that share a commit.
+            // Many at once, so that the full disk affects some that share a commit.
             let outcomes = await withTaskGroup(of: (String, StorageError.Code?).self) { group in
                 for number in 0..<40 {
                     group.addTask {
@@ -143,7 +143,7 @@ import Testing
             let row = try await store.read { try $0.zone(named: "Trails") }
             #expect(row?.version == Int64(saved.count) + 1)
 
-            // With room again, the versions go on without a gap.
+            // With space again, the versions continue without a gap.
             try await limitPages(of: storage, toFreePages: 4_000)
             _ = try await store.writeRecords { writer in
                 let version = try writer.takeVersions(1, in: zone).lowerBound
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    /// Opens a folder whose last user was dropped a moment ago and may still be letting go.
+    /// Opens a folder whose last engine was released a moment ago and may still be unlocking it.
     private func opened(_ folder: String) async throws -> SQLiteStorageEngine {
         for _ in 0..<10_000 {
             do {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Which process writes in which epoch, and when it begins another.
+/// The epoch in which each process writes, and when it begins another one.
 @Suite struct WritingEpochTests {
     private static let container = ContainerAddress(
         container: "iCloud.org.example.Trails", environment: .development)
@@ -43,7 +43,7 @@ import Testing
                 #expect(try await write(storage) == number)
                 #expect(try await write(storage) == number)
                 try await storage.close()
-                // An opening that reads leaves nothing.
+                // Opening the database for a read writes nothing.
                 let reading = try SQLiteStorageEngine(folder: folder)
                 #expect(try await epochs(reading) == Array(1...number))
                 try await reading.close()
@@ -74,7 +74,7 @@ import Testing
             #expect(try await write(storage) == epoch)
             _ = try await storage.store(for: other)
             try copy.write(to: URL(fileURLWithPath: file))
-            // As where the whole folder is put back: beside a newer mark the file would be refused.
+            // As if the whole folder is put back: with a newer mark the file would be refused.
             try FileManager.default.removeItem(atPath: HighWaterMark.path(ofDatabase: file))
             #expect(try await write(storage) == epoch + 1)
             #expect(try await write(storage) == epoch + 1)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// Not even the next write of the service passes for one of before.
+    /// After the command's writes, the service's next write begins another epoch.
     @Test func processBesideTheServiceWritesInItsOwnEpoch() async throws {
         try await withTemporaryFolder { folder in
             let service = try SQLiteStorageEngine(folder: folder)
@@ -97,8 +97,8 @@ import Testing
         }
     }
 
-    /// A machine that goes on with its memory goes on at the uptime at which it was stopped, and its time of day
-    /// is set right.
+    /// A virtual machine that resumes with its memory continues at the uptime at which it was stopped, while its
+    /// time of day is corrected.
     @Test(
         arguments: [
             (0, 0, 0), (59, 0, 0), (61, 0, 1), (-61, 0, 1), (3_600, 3_600, 0), (3_600, 3_500, 1),
@@ -116,7 +116,7 @@ import Testing
         try await storage.close()
     }
 
-    /// A slow clock never parts from the other: they are compared from write to write.
+    /// A slow clock never differs enough from the other, since they are compared from write to write.
     @Test func driftingClocksBeginNoEpoch() async throws {
         let milliseconds = Mutex<Int64>(1_750_000_000_000)
         var world = World.live

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// A refused database is taken up again as it is, once an operator says so.
+/// A refused database is used again in its present state once an operator accepts the loss.
 @Suite struct AcceptedLossTests {
     @Test func acceptedLossBeginsNewHistory() async throws {
         try await withMarkedFolder { folder in
@@ -24,7 +24,7 @@ import Testing
                 _ = try await MarkedFolder.save(["later"], to: store)
                 #expect(try await storage.check().findings == [])
             }
-            // Nothing is left to accept, and what is saved from now on is marked again.
+            // No loss is left to accept, and new commits are marked again.
             #expect(
                 try await SQLiteStorageEngine.acceptLosses(of: file, inFolder: folder.path) == [])
             try MarkedFolder.write(Data(), to: file)
@@ -41,7 +41,7 @@ import Testing
                 let check = try await storage.check()
                 #expect(check.findings.map(\.path) == [file])
             }
-            // While a service has the folder.
+            // While a service uses the folder.
             try await folder.withStorage { storage in
                 #expect(
                     await Self.code { _ = try await storage.store(for: MarkedFolder.alice) } != nil)
@@ -91,7 +91,7 @@ import Testing
 
     // MARK: -
 
-    /// Puts an older copy of Alice's file beside its mark: two of five commits.
+    /// Replaces Alice's file by an older copy and keeps the newer mark: two of five commits.
     private static func behind(
         _ folder: MarkedFolder
     ) async throws -> (earlier: [String: [UInt8]], epoch: Epoch) {

@@ -3,20 +3,20 @@ import StratusRecords
 import StratusStorage
 import Testing
 
-/// What a service that was stopped leaves on the disk.
+/// The files that a stopped service leaves on the disk.
 @Suite struct CleanStopTests {
     @Test func cleanStopLeavesNoLog() async throws {
         try await withMarkedFolder { folder in
             let saved = try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 let saved = try await MarkedFolder.save(["a", "b"], to: store)
-                // A reading connection too, which must not be the last to close.
+                // A reading connection too, which must not be the last one to close.
                 #expect(try await MarkedFolder.lookUp(["a", "b"], in: store) == saved)
                 return saved
             }
             let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             #expect(names.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") } == [])
-            // The file alone has everything.
+            // The file alone has all data.
             let copy = MarkedFolder(folder.path + "/copy")
             try FileManager.default.createDirectory(
                 atPath: URL(fileURLWithPath: copy.file(of: MarkedFolder.alice))

@@ -4,14 +4,15 @@ import StratusTesting
 
 @testable import StratusStorage
 
-/// A data folder on a disk that forgets, tears and fails: what SQLite has not synchronised is kept apart.
+/// A data folder on a simulated disk that loses unsynchronised writes, completely or in part, and fails: SQLite's
+/// unsynchronised writes are kept apart.
 ///
 /// `@unchecked`: the C side has a lock of its own.
 final class FaultFolder: @unchecked Sendable {
     let path: String
     private let folder: OpaquePointer
 
-    /// Must be made before the engine, which opens its files below the folder.
+    /// Must be created before the engine, which opens its files in the folder.
     init(_ path: String) {
         self.path = path
         folder = fault_folder_begin(path)
@@ -21,7 +22,7 @@ final class FaultFolder: @unchecked Sendable {
         fault_folder_end(folder)
     }
 
-    /// Lets operations fail, after so many that succeed.
+    /// Makes operations fail, after so many that succeed.
     func fail(_ kinds: [fault_kind], after count: Int, _ error: fault_error = fault_io_error) {
         fault_folder_fail(folder, kinds.reduce(0) { $0 | $1.rawValue }, count, error)
     }
@@ -30,7 +31,7 @@ final class FaultFolder: @unchecked Sendable {
         fault_folder_fail(folder, 0, 0, fault_io_error)
     }
 
-    /// Lets the disk lie: it says that it has what it was given.
+    /// Makes the disk falsely confirm that data is synchronised.
     func ignoreSyncs() {
         fault_folder_ignore_syncs(folder, 1)
     }
@@ -46,7 +47,7 @@ final class FaultFolder: @unchecked Sendable {
             Unmanaged.passRetained(Appointment(body)).toOpaque()
         ) { context in
             guard let context else { return }
-            // It is called once at the most.
+            // It is called at most once.
             Unmanaged<Appointment>.fromOpaque(context).takeRetainedValue().body()
         }
     }
@@ -59,17 +60,17 @@ final class FaultFolder: @unchecked Sendable {
         fault_folder_count(folder, kinds.reduce(0) { $0 | $1.rawValue })
     }
 
-    /// Statements that were run so far, those that set a connection up among them.
+    /// The number of statements that were run so far, including those that set up a connection.
     var statements: Int { fault_folder_statements(folder) }
 
     enum Marks: CaseIterable, Sendable {
-        /// The mapped pages reached the disk by chance.
+        /// The mapped pages happened to reach the disk.
         case newest
         case oldest
         case random
     }
 
-    /// Writes into another folder what a process that is killed now would leave: all that it wrote.
+    /// Copies to another folder what a process that is killed now would leave: everything that it wrote.
     func kill(to copy: String) throws {
         let manager = FileManager.default
         try manager.createDirectory(atPath: copy, withIntermediateDirectories: true)
@@ -90,7 +91,7 @@ final class FaultFolder: @unchecked Sendable {
         try makePrivate(copy)
     }
 
-    /// Writes into another folder what a power cut would leave now, with the marks as they are.
+    /// Copies to another folder what a power cut would leave now, with the marks unchanged.
     func cut(to copy: String, _ cut: fault_cut) throws {
         var random = SeededNumbers(seed: 1)
         try FileManager.default.createDirectory(
@@ -98,11 +99,11 @@ final class FaultFolder: @unchecked Sendable {
         try self.cut(to: copy, cut, marks: .newest, random: &random)
     }
 
-    /// Writes into another folder what a power cut would leave now.
+    /// Copies to another folder what a power cut would leave now.
     func cut(
         to copy: String, _ cut: fault_cut, marks: Marks, random: inout SeededNumbers
     ) throws {
-        // The marks first: what is saved meanwhile is above them, as on a disk.
+        // The marks first, so that later saves are above them, as on a disk.
         let names = try FileManager.default.subpathsOfDirectory(atPath: path)
         var others: [String: Data] = [:]
         for name in names where name == "format" || name.hasSuffix(".mark") {

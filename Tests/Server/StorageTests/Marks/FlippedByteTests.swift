@@ -6,8 +6,8 @@ import Testing
 
 @testable import StratusStorage
 
-/// One byte of a database's files is changed, anywhere: each acknowledged record is served as it was, or an
-/// error says that it is not. What an index hides, which has no checksum, doctor names.
+/// Changes one byte anywhere in a database's files: each acknowledged record is served unchanged, or an error
+/// reports that it is damaged. A damaged index, which has no checksum, is reported by doctor.
 @Suite struct FlippedByteTests {
     private static let names = (0..<60).map { "record\($0)" }
 
@@ -16,9 +16,9 @@ import Testing
         ProcessInfo.processInfo.environment["STRATUS_LONG"] == nil ? 150 : 5_000
 
     enum State: String, CaseIterable, Sendable {
-        /// Everything is in the file.
+        /// All data is in the file.
         case stopped
-        /// Everything is in the log.
+        /// All data is in the log.
         case killed
     }
 
@@ -58,11 +58,11 @@ import Testing
     }
 
     enum Outcome: Hashable {
-        /// All of it is as it was, or an error says what is not.
+        /// Every record is unchanged, or an error reports it.
         case served
-        /// Something is missing without an error, and doctor says so.
+        /// A record is missing without an error, and doctor reports it.
         case hidden
-        /// Something is missing or otherwise, and nothing says so.
+        /// A record is missing or changed, and nothing reports it.
         case silent
     }
 
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Whether lookups and a fetch of all changes have every record as it was, or an error in its place.
+    /// Whether lookups and a fetch of all changes return every record unchanged, or an error in its place.
     private static func serves(
         _ saved: [String: [UInt8]], from store: any RecordStore
     ) async throws -> Bool {
@@ -86,7 +86,7 @@ import Testing
                 let found = try await MarkedFolder.lookUp([name], in: store)[name]
                 if found != saved[name] { return false }
             } catch let error as StorageError where error.damagedRow != nil {
-                // That row's error; the others are looked up all the same.
+                // The error of this row; the others are looked up too.
             }
         }
         do {

@@ -8,9 +8,9 @@ import Testing
 
 @testable import StratusStorage
 
-/// Damage that no request meets is noticed while the service runs.
+/// The service finds damage that no request meets while it runs.
 @Suite struct FolderScrubTests {
-    /// A byte of the index by name is changed: a lookup of that record finds nothing, without an error.
+    /// A changed byte in the index by name: a lookup of that record finds nothing, without an error.
     @Test func indexThatHidesARecordIsFound() async throws {
         try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// What rows mean is looked at as well, where the file is whole.
+    /// If the file is intact, the invariants of its rows are checked as well.
     @Test func findingsOfTheContentsAreReported() async throws {
         try await withMarkedFolder { folder in
             let clock = TestClock()
@@ -98,7 +98,7 @@ import Testing
                 clock.advance(bySeconds: FolderScrub.startSeconds)
                 await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
                 #expect(handler.entries.map(\.level) == [.error])
-                // The next round meets it again.
+                // The next round finds it again.
                 clock.advance(bySeconds: FolderScrub.startSeconds)
                 await clock.waitForSleeper(seconds: FolderScrub.startSeconds)
                 #expect(handler.entries.count == 2)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Which databases leave their logs when they are closed for want of room, and which do not.
+/// Which databases keep their logs when they are closed because too many are open.
 @Suite struct KeptLogLimitTests {
     private static func address(_ number: Int) -> DatabaseAddress {
         DatabaseAddress(
@@ -21,22 +21,22 @@ import Testing
         OpenDatabases(placement, world: .seeded(1), logger: Logger(label: "test"))
     }
 
-    /// Their indexes are 32 kB each: from the 2,000th on a database is closed as SQLite does it.
+    /// Each log's index has 32 kB: from the 2,000th on a database is closed in SQLite's usual way.
     @Test func noMoreThanTwoThousandLogsAreKept() async throws {
         let placement = try CountedPlacement()
         let databases = Self.databases(placement)
         for number in 0..<2_010 { try await databases.use(Self.address(number)) { _ in } }
         #expect(placement.closings.count { $0.keepsLog } == 2_000)
         #expect(placement.closings.suffix(9).allSatisfy { !$0.keepsLog })
-        // Whoever is opened makes room for the next.
+        // A database that is opened makes room for another log.
         try await databases.use(Self.address(0)) { _ in }
         try await databases.use(Self.address(1)) { _ in }
         #expect(placement.closings.suffix(2).map(\.keepsLog) == [true, true])
         try await databases.close()
     }
 
-    /// Between the last use of a damaged database and its closing another one may need its room. Nothing of it is left
-    /// for the next opening, which finds another file perhaps.
+    /// A damaged database may be closed to make room for another one. It must not leave a log, since the next opening
+    /// may find another file.
     @Test func condemnedDatabaseLeavesNoLog() async throws {
         let placement = try CountedPlacement()
         let databases = Self.databases(placement)
@@ -49,13 +49,13 @@ import Testing
         try await databases.close()
     }
 
-    /// An error that says that the file is damaged has the database closed at the end of its last use, without its log.
+    /// An error that reports a damaged file makes the database close at the end of its last use, without its log.
     @Test func damagedDatabaseIsClosedAfterItsLastUse() async throws {
         let placement = try CountedPlacement()
         let databases = Self.databases(placement)
         let damage = StorageError.translating(
             DatabaseError(resultCode: .SQLITE_CORRUPT), path: "counted _1")
-        /// Uses it, and finds it damaged.
+        /// Uses the database, and reports that it is damaged.
         @Sendable func use(_ meanwhile: () async -> Void) async {
             await #expect(throws: StorageError.self) {
                 try await databases.use(Self.address(1)) { _ in
@@ -76,7 +76,7 @@ import Testing
         try await databases.close()
     }
 
-    /// Commands beside the service leave nothing.
+    /// Commands that run next to the service keep no logs.
     @Test func commandKeepsNoLog() async throws {
         let placement = try CountedPlacement(isExclusive: false)
         let databases = Self.databases(placement)
@@ -85,7 +85,7 @@ import Testing
         try await databases.close()
     }
 
-    /// What somebody else reads cannot be moved into the file; such a log is not said to be empty.
+    /// Pages that another connection reads cannot be checkpointed, so such a log is not considered empty.
     @Test func logWithAReaderIsNotKept() async throws {
         try await withTemporaryFolder(isMade: true) { folder in
             for hasReader in [true, false] {
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// Databases that are one in memory, and tell how they are closed: one of them may be open.
+/// Databases that share one in memory, and record how they are closed. At most one may be open.
 private final class CountedPlacement: Placement {
     struct Closing: Sendable {
         var path: String

@@ -10,9 +10,9 @@ import Testing
 
 @testable import StratusStorage
 
-/// A database that is closed for want of room leaves an empty log, and what comes of it.
+/// A database that is closed because too many are open leaves an empty log for its next opening.
 @Suite struct KeptLogTests {
-    /// Each use of another database closes the one before, beside nobody.
+    /// Each use of another database closes the one before.
     private static let limits = StorageLimits.with {
         $0.openDatabases = 1
         $0.idleSeconds = 3_600
@@ -47,7 +47,7 @@ import Testing
         return stat(file, &status) == 0 ? UInt64(status.st_ino) : 0
     }
 
-    /// With the log and the index that were left, and without what is moved into the file first.
+    /// Opens with the log and the index that were left, without a checkpoint first.
     @Test func emptyLogIsLeftForTheNextOpening() async throws {
         try await withTemporaryFolder { path in
             try await MarkedFolder(path).withStorage(limits: Self.limits) { storage in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// A command beside the service has the file open: the log stays as it is, and nothing waits for it.
+    /// A command has the file open next to the service: the log stays unchanged, and closing does not wait for it.
     @Test func logThatIsReadIsLeftToItsReader() async throws {
         try await withTemporaryFolder { path in
             try await MarkedFolder(path).withStorage(limits: Self.limits) { storage in
@@ -100,7 +100,7 @@ import Testing
             #expect(try Self.logs(in: path).count == 4)
             #expect(try openDescriptors(of: file) == 0)
             time.pass(seconds: 31)
-            // The event to wait for is the end of the round; nothing announces it.
+            // Waits for the end of the round by polling, since it is not announced.
             for _ in 0..<10_000 where try !Self.logs(in: path).isEmpty {
                 try await Task.sleep(for: .milliseconds(1))
             }
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    /// Whoever removed it meant it.
+    /// An operator who removed the files intended that.
     @Test func removedDatabaseIsNotRecreated() async throws {
         try await withMarkedFolder { folder in
             try await folder.withStorage(limits: Self.limits) { storage in
@@ -136,14 +136,14 @@ import Testing
         }
     }
 
-    /// The log was emptied before the power went, or comes back with what the file has already.
+    /// Either the log was emptied before the power cut, or it returns with pages that the file already has.
     @Test(arguments: Seeds.forTest("KeptLogTests", count: 6))
     func powerCutAtKeptLogsLosesNothing(seed: UInt64) async throws {
         var random = SeededNumbers(seed: seed)
         let copy = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: copy)
         }
         let names = (0...Int.random(in: 0...12, using: &random)).map { "r\($0)" }

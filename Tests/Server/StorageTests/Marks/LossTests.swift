@@ -4,11 +4,11 @@ import Testing
 
 @testable import StratusStorage
 
-/// What was acknowledged and is gone, changed or exchanged is noticed: an error says so, never silence.
+/// Acknowledged data that is lost, changed or replaced is noticed and reported as an error.
 @Suite struct LossTests {
     private static let names = (0..<300).map { "record\($0)" }
 
-    /// The log is cut where its first damaged frame is; SQLite goes on without a word.
+    /// SQLite cuts the log at its first damaged frame, without an error.
     @Test func flippedByteInLogIsNoticed() async throws {
         try await withMarkedFolder { folder in
             let killed = try await Self.killed(folder)
@@ -22,11 +22,11 @@ import Testing
             #expect(error?.path == folder.file(of: MarkedFolder.alice))
             #expect(error?.message.contains("commits fewer than were acknowledged") == true)
 
-            // As the log was, everything is there.
+            // With the original log, all records are found.
             try folder.put(killed.files, of: MarkedFolder.alice)
             #expect(try await Self.found(folder) == killed.saved)
 
-            // The mark alone tells: without it most of it is gone without a word.
+            // Only the mark shows it: without the mark, most records are lost without an error.
             try folder.put(files, of: MarkedFolder.alice)
             try FileManager.default.removeItem(
                 atPath: folder.file(of: MarkedFolder.alice).replacing(".sqlite", with: ".mark"))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// The users, too, must not vanish: the directory would begin anew with another signing key.
+    /// A lost directory must be noticed too: otherwise it would be recreated without users, with another signing key.
     @Test(arguments: [true, false]) func missingDirectoryIsNoticed(hasMark: Bool) async throws {
         try await withMarkedFolder { folder in
             _ = try await Self.killed(folder)
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// The same user's file from another folder: the right address, as many commits, and yet another history.
+    /// The same user's file from another folder: the same address and commit count, but another history.
     @Test func fileOfAnotherFolderIsNoticed() async throws {
         try await withTemporaryFolder { path in
             try await withTemporaryFolder { otherPath in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// Saves 300 records one after the other and kills the process, as far as the files can tell. All of them
+    /// Saves 300 records one after the other, and returns the files as a killed process leaves them. All records
     /// are in the log alone.
     private static func killed(
         _ folder: MarkedFolder
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    /// How opening Alice's database is refused.
+    /// The error with which opening Alice's database is refused.
     private static func refusal(_ folder: MarkedFolder) async throws -> StorageError? {
         try await folder.withStorage { storage in
             await #expect(throws: StorageError.self) {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import StratusStorage
 
-/// What somebody does to a mark's file while its database is open.
+/// Changes of a mark's file while its database is open.
 @Suite struct MarkFileTests {
-    /// A page that was mapped from a file that is cut short ends the process that touches it.
+    /// Accessing a mapped page of a file that was truncated ends the process.
     @Test(arguments: ["emptied", "cut short", "removed"])
     func damagedMarkIsRecreatedByTheNextCommit(_ what: String) async throws {
         try await withMarkedFolder { folder in
@@ -24,12 +24,12 @@ import Testing
                 }
                 _ = try await MarkedFolder.save(["c"], to: store)
                 #expect(try HighWaterMark.existing(at: mark)?.commits == 3)
-                // Others have no rights on it.
+                // Other users have no permissions for it.
                 var status = stat()
                 #expect(stat(mark, &status) == 0 && status.st_mode & 0o777 == 0o600)
                 #expect(status.st_size == 64)
             }
-            // It is the database's own again, and notices a loss.
+            // The mark belongs to the database again, and reveals a loss.
             let files = folder.files(of: MarkedFolder.alice)
             try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
@@ -72,14 +72,14 @@ import Testing
             #expect(mark.raise(to: 9) == nil)
             #expect(mark.raise(to: 8) == nil)
             #expect(try HighWaterMark.existing(at: file)?.commits == 9)
-            // One whose loss was accepted meanwhile is another's.
+            // A mark that was replaced meanwhile, since its loss was accepted, is not changed.
             try HighWaterMark.replace(at: file, identifier: 8, commits: 2)
             #expect(mark.raise(to: 10) == nil)
             #expect(try HighWaterMark.existing(at: file)?.commits == 2)
         }
     }
 
-    /// A backup without what was acknowledged would be taken for a whole one.
+    /// A backup without acknowledged commits would be mistaken for a complete one.
     @Test func copyOfDatabaseThatIsBehindIsRefused() async throws {
         try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)

@@ -3,7 +3,7 @@ import Logging
 import StratusRecords
 import StratusStorage
 
-/// A data folder with databases whose records are known, to damage and to open again.
+/// A data folder with databases whose records are known, which tests damage and reopen.
 struct MarkedFolder {
     static let container = ContainerAddress(
         container: "iCloud.org.example.Trails", environment: .development)
@@ -22,7 +22,7 @@ struct MarkedFolder {
         return "\(path)/databases/i^cloud.org.example.^trails/development/\(name).sqlite"
     }
 
-    /// Opens the folder, runs `body` and closes it, whatever comes of it.
+    /// Opens the folder, runs `body` and closes it, even if `body` fails.
     func withStorage<Outcome>(
         limits: StorageLimits = StorageLimits(), logger: Logger = Logger(label: "test"),
         _ body: (SQLiteStorageEngine) async throws -> Outcome
@@ -39,7 +39,7 @@ struct MarkedFolder {
         return try outcome.get()
     }
 
-    /// Saves records one after the other, each in a commit of its own.
+    /// Saves records one after the other, each in its own commit.
     ///
     /// - Returns: The payloads that were acknowledged, by record name.
     static func save(
@@ -73,7 +73,7 @@ struct MarkedFolder {
             modifierDevice: "phone", parent: nil, shareRoot: nil, payload: payload)
     }
 
-    /// What a lookup of the names finds.
+    /// The records that a lookup of the names finds.
     static func lookUp(
         _ names: [String], in store: any RecordStore
     ) async throws -> [String: [UInt8]] {
@@ -83,7 +83,7 @@ struct MarkedFolder {
         }
     }
 
-    /// What a device that fetches everything gets.
+    /// The records that a device gets when it fetches everything.
     static func fetchChanges(in store: any RecordStore) async throws -> [String: [UInt8]] {
         try await store.read { reader in
             guard let zone = try reader.zone(named: zone) else { return [:] }
@@ -93,7 +93,7 @@ struct MarkedFolder {
         }
     }
 
-    /// The files of a database, as they lie there: what a killed process leaves.
+    /// The files of a database as they are now: what a killed process leaves.
     func files(of address: DatabaseAddress) -> [String: Data] {
         let file = file(of: address)
         var files: [String: Data] = [:]
@@ -103,7 +103,7 @@ struct MarkedFolder {
         return files
     }
 
-    /// Puts files back, without the log's index, which a process makes anew.
+    /// Puts files back, without the log's index, which a process recreates.
     func put(_ files: [String: Data], of address: DatabaseAddress) throws {
         for ending in ["-wal", "-shm"] {
             let path = file(of: address) + ending
@@ -118,7 +118,7 @@ struct MarkedFolder {
         try bytes.write(to: URL(fileURLWithPath: path))
     }
 
-    /// Changes a byte in the middle of what is found in a file.
+    /// Changes a byte in the middle of a text in a file.
     static func flip(_ text: String, in path: String) throws {
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         guard let place = bytes.range(of: Data(text.utf8)) else { throw TextIsMissing(text: text) }
@@ -129,7 +129,7 @@ struct MarkedFolder {
     struct TextIsMissing: Error { let text: String }
 }
 
-/// Runs `body` with a folder that is gone afterwards.
+/// Runs `body` with a folder that is removed afterwards.
 func withMarkedFolder<Outcome>(
     _ body: (MarkedFolder) async throws -> Outcome
 ) async throws -> Outcome {

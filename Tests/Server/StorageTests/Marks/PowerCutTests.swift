@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Simulated power cuts, on a disk that forgets and tears what was not synchronised.
+/// Simulated power cuts, on a disk that loses unsynchronised writes, completely or in part.
 @Suite struct PowerCutTests {
     /// `STRATUS_LONG=1` tries more.
     private static let count =
@@ -16,7 +16,8 @@ import Testing
 
     static let seeds = Seeds.forTest("PowerCutTests", count: count)
 
-    /// What was acknowledged before the power went is there, nothing is refused, and no mark is ahead.
+    /// Everything that was acknowledged before the power cut exists afterwards, no file is refused, and no mark is
+    /// ahead.
     @Test(arguments: seeds) func powerCutLosesNothingAcknowledged(seed: UInt64) async throws {
         var random = SeededNumbers(seed: seed)
         let cut = seed.isMultiple(of: 2) ? fault_cut_tears : fault_cut_forgets
@@ -26,8 +27,8 @@ import Testing
         #expect(behind == .complete, "seed \(seed)")
     }
 
-    /// The control: a disk that lies about synchronising is found out by these tests. And the mark tells of the
-    /// loss, where it reached the disk.
+    /// Shows that these tests can fail: they detect a disk that falsely confirms that data is synchronised. If the
+    /// mark reached the disk, the loss is refused.
     @Test func lyingDiskIsFoundOut() async throws {
         var outcomes: Set<Outcome> = []
         for seed in Seeds.fresh("PowerCutTests.lying", count: 6, run: Seeds.run) {
@@ -44,12 +45,12 @@ import Testing
 
     enum Outcome: Hashable {
         case complete
-        /// Acknowledged records are missing, and nothing says so.
+        /// Acknowledged records are missing, without an error.
         case lost
         case refused
     }
 
-    /// Saves in several tasks, cuts the power in the middle and looks at what is left.
+    /// Saves in several tasks, cuts the power meanwhile, and checks what is left.
     private static func afterCut(
         _ cut: fault_cut, marks: FaultFolder.Marks, lies: Bool = false,
         _ random: inout SeededNumbers
@@ -58,7 +59,7 @@ import Testing
         let copy = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: copy)
         }
         let saved = try await withTemporaryFolder { path in
@@ -97,7 +98,7 @@ import Testing
         func insert(_ name: String) { saved.withLock { _ = $0.insert(name) } }
     }
 
-    /// Saves until so many records were acknowledged, and cuts then, while others are under way.
+    /// Saves until so many records were acknowledged, and then cuts the power while others are being saved.
     ///
     /// - Returns: The records that were acknowledged before.
     private static func save(
@@ -124,14 +125,14 @@ import Testing
 
     // MARK: A disk that fails
 
-    /// Each write, read or synchronisation in turn fails from some moment on: a save that fails says so, and
-    /// what was acknowledged is there when the disk is well again, after a power cut too.
+    /// After some moment every write, read or synchronisation fails: a failing save reports it, and everything
+    /// acknowledged exists when the disk works again, even after a power cut.
     @Test(arguments: seeds) func failingDiskLosesNothingAcknowledged(seed: UInt64) async throws {
         var random = SeededNumbers(seed: seed)
         let copy = FileManager.default.temporaryDirectory
             .appendingPathComponent("stratus-\(UUID().uuidString)").path
         defer {
-            // A leftover in the temporary folder fails no test.
+            // Failing to remove a temporary folder must not fail the test.
             try? FileManager.default.removeItem(atPath: copy)
         }
         try await withTemporaryFolder { path in
@@ -151,7 +152,7 @@ import Testing
                             $1
                         }
                     } catch is StorageError {
-                        // Refused, and so not acknowledged.
+                        // Refused, and therefore not acknowledged.
                     }
                 }
                 disk.failNoMore()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// The checksum of rows is CRC-32C, by instruction and by table, and sees every column.
+/// The checksum of rows is CRC-32C, computed by instruction and by table, and covers every column.
 @Suite struct RowChecksumTests {
     /// The check value of the algorithm's catalogue, and RFC 3720's examples (B.4).
     @Test func checksumIsCRC32C() {
@@ -34,7 +34,7 @@ import Testing
             { $0.creator += "x" }, { $0.modifier += "x" }, { $0.modifierDevice += "x" },
             { $0.parent = "" }, { $0.shareRoot = "" }, { $0.payload.append(0) },
             { $0.sharing.append(0) },
-            // What one column loses another gets.
+            // Moves a byte from one column to the next.
             { ($0.name, $0.type) = ("recordT", "rip") }, { ($0.creator, $0.modifier) = ("", "uu") },
             { ($0.createdMilliseconds, $0.modifiedMilliseconds) = (2, 1) },
         ]
@@ -49,7 +49,7 @@ import Testing
         #expect(checksums.allSatisfy { Int64(Int32.min)...Int64(Int32.max) ~= $0 })
     }
 
-    /// A row that an earlier release wrote is protected from its migration on.
+    /// A row of an earlier release is protected by a checksum after its migration.
     @Test func migrationComputesChecksumsOfAllRows() async throws {
         try await withTemporaryFolder { folder in
             let today = RecordFile.format(world: .live)
@@ -108,7 +108,7 @@ import Testing
                     "record", "record", "former state of a record", "subscription",
                     "outcome of a request", "event of the outbox",
                 ])
-            // Neither keeps those beside it from being read.
+            // Both can be read without the damaged row.
             let bodies = try await new.read { database in
                 let transaction = SQLiteTransaction(database)
                 return try transaction.subscriptions(of: nil).map(\.body)

@@ -5,18 +5,19 @@ import Testing
 
 @testable import StratusStorage
 
-/// A process that ends while it makes a data folder and a database leaves nothing that is refused.
+/// A process that ends while it creates a data folder and a database leaves nothing that is refused later.
 @Suite struct UnfinishedDatabaseTests {
     enum End: CaseIterable, Sendable {
         case killed, powerCut
     }
 
-    /// Before every seventh write or synchronisation, until none is left; a transaction has more of them.
+    /// Interrupts before every seventh write or synchronisation, until none is left; a transaction has more of
+    /// them.
     @Test(.timeLimit(.minutes(20)), arguments: End.allCases)
     func endBeforeAnyWriteOfANewDatabaseLeavesOneThatOpens(_ end: End) async throws {
         var writes = 0
         while try await Self.isServedAfter(end, before: writes) { writes += 7 }
-        // The directory and a database with their tables, and a save: fewer would mean that none was interrupted.
+        // The directory and a database with their tables, and a save. Fewer steps would mean that none was interrupted.
         #expect(writes > 20)
     }
 
@@ -25,7 +26,7 @@ import Testing
         var error: (any Error)?
     }
 
-    /// - Returns: Whether there were so many writes and synchronisations, and one more.
+    /// - Returns: Whether there were more writes and synchronisations than `count`.
     private static func isServedAfter(_ end: End, before count: Int) async throws -> Bool {
         try await withTemporaryFolder { copy in
             let made = try await withTemporaryFolder { path in

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A model that is wrong in one place is found out: no rule goes without being compared.
+    /// A model with one defect is found: every rule is compared.
     @Test(arguments: StoreModel.Defect.allCases)
     func comparisonFindsEveryModelDefect(_ defect: StoreModel.Defect) async throws {
         var isFound = false
@@ -61,7 +61,7 @@ import Testing
             }
             if stored.hasPrefix("error") { failures += 1 }
         }
-        // Most requests must succeed, or the two agree about little.
+        // Most requests must succeed, otherwise the comparison shows little.
         #expect(failures < steps / 2)
         return nil
     }
@@ -91,7 +91,7 @@ import Testing
 }
 
 extension StoreScript.Request {
-    /// What the closure of a request to be undone throws.
+    /// The error that the closure of a request to be undone throws.
     private struct Undone: Error {
         var answer: String
     }

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// What is kept beside records: replaced states, references, index entries, assets.
+/// The data derived from records: replaced states, references, index entries, assets.
 extension ModelTransaction {
     // MARK: Ancestors
 

@@ -1,6 +1,6 @@
 import StratusStorage
 
-/// Epochs as a list. The identifiers of those that a store begins are its own: the model has none.
+/// Epochs as a list. The model has no identifiers, since each store draws its own.
 extension ModelTransaction {
     var epoch: Epoch {
         model.epochs.last { $0.zone == nil }?.row.epoch ?? Epoch(number: 0, identifier: 0)
@@ -40,6 +40,6 @@ extension ModelTransaction {
         return rows.prefix(max(limit, 1)).map(\.row)
     }
 
-    /// No script asks for it: the time of an epoch is the store's own.
+    /// No script calls it, since each store has its own times of epochs.
     func mergeEpochs(endedBefore milliseconds: Int64) -> Int { 0 }
 }

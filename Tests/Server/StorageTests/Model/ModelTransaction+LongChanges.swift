@@ -75,7 +75,7 @@ extension ModelTransaction {
         model.accessRows = model.accessRows.filter { $0.zone != zone }
     }
 
-    /// The order does not matter to whoever asks until nothing is left.
+    /// The order does not matter to a caller that repeats it until nothing is left.
     func removeRows(ofHiddenZone zone: ZoneRow.Key, limit: Int) throws -> Bool {
         guard model.records.contains(where: { $0.zone == zone }) else { return false }
         for hold in model.holds where hold.zone == zone { try release(hold) }

@@ -85,7 +85,7 @@ extension ModelTransaction {
         return page(of: rows, zone, cursor, limit, payloadBytes)
     }
 
-    /// The beginning of rows that does not end inside a request, unless the cursor lets it.
+    /// The first rows, which do not end inside a request unless the cursor allows it.
     func page(
         of rows: [RecordRow], _ zone: ZoneRow, _ cursor: ChangeCursor, _ limit: Int,
         _ payloadBytes: Int

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// Shares, the zones of others, and what a database keeps for its users' devices.
+/// Shares, other users' zones, and what a database stores for its users' devices.
 extension ModelTransaction {
     // MARK: Shares
 
@@ -92,7 +92,7 @@ extension ModelTransaction {
         return (there + gone).max() ?? 0
     }
 
-    // MARK: The zones of others
+    // MARK: Other users' zones
 
     func sharedZones() -> [SharedZoneRow] {
         model.sharedZoneRows.filter { !$0.isDeleted }

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 
 extension StoreAction {
-    /// What a reading action finds, as text; nil of an action that writes.
+    /// The result of a reading action as text; nil for an action that writes.
     func read(_ reader: any StoreReader) throws -> String? {
         switch self {
         case .records(let names, let zone):
@@ -68,7 +68,7 @@ extension StoreAction {
         switch self {
         case .family(let name, let zone, let limit):
             let key = try reader.key(of: zone)
-            // Their order is nobody's promise, so all of them are compared.
+            // Their order is not guaranteed, so all of them are compared.
             let below = try reader.descendants(of: name, in: key, limit: 999).sorted(by: \.name)
             return try "\(reader.children(of: name, in: key, limit: limit)) \(below)"
         case .share(let share, let zone, let user):
@@ -93,7 +93,7 @@ extension StoreAction {
         }
     }
 
-    /// Epochs without what is the store's own: their identifiers and the time.
+    /// Epochs without their identifiers and times, which differ between the stores.
     private static func epochs(
         of zone: ZoneRow.Key?, in reader: any StoreReader
     ) throws -> [String] {

@@ -2,7 +2,9 @@ import StratusRecords
 import StratusStorage
 
 extension StoreAction {
-    /// Carries the action out and says what came back.
+    /// Carries out the action.
+    ///
+    /// - Returns: its result as text.
     func apply(to writer: any RecordTransaction) throws -> String {
         if let found = try read(writer) { return found }
         switch self {
@@ -94,7 +96,7 @@ extension StoreAction {
         case .touchAssets(let moment):
             try writer.touchUnreferencedAssets(atMilliseconds: moment)
         case .takeAssets(let moment):
-            // All of them: which of those touched at one moment go first is nobody's promise.
+            // All of them, since the order of those touched at one moment is not guaranteed.
             let taken = try writer.takeUnreferencedAssets(touchedBefore: moment, limit: 99)
             return "\(taken.sorted { $0.blob.sha256[0] < $1.blob.sha256[0] })"
         default: return try writeShares(writer)

@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// One call of a store, with its arguments; zones by name, as their keys are the store's.
+/// One call of a store, with its arguments. Zones are given by name, since each store has its own keys.
 enum StoreAction: Sendable {
     struct Reference: Sendable {
         var zone: String
@@ -27,7 +27,7 @@ enum StoreAction: Sendable {
     case takeVersions(Int, zone: String)
     case purge(through: Int64, zone: String)
     case save(Save)
-    // What is beside records
+    // Data derived from records
     case deleteAncestor(Int64, zone: String)
     case deleteAncestors(through: Int64, zone: String)
     case putReference(Reference)
@@ -84,7 +84,7 @@ enum StoreAction: Sendable {
 }
 
 extension StoreReader {
-    /// The key of a zone; one that no zone has where there is none.
+    /// The key of a zone; an unused key if there is no such zone.
     func key(of zone: String) throws -> ZoneRow.Key {
         try self.zone(named: zone)?.key ?? ZoneRow.Key(rawValue: 999)
     }

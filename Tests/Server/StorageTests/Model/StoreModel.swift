@@ -1,12 +1,12 @@
 import StratusRecords
 import StratusStorage
 
-/// What a record store promises, written down as plainly as possible: lists and filters.
+/// The contract of a record store, implemented as simply as possible: lists and filters.
 ///
-/// The oracle of ``ModelTests``. It shares no line with the product and has no index, no SQL and no
-/// cleverness; where both disagree, one of them is wrong.
+/// The oracle of ``ModelTests``. It shares no code with the product and has no index and no SQL; if both
+/// disagree, one of them is wrong.
 struct StoreModel {
-    /// A mistake that the model can be given, to see that the comparison finds it.
+    /// A defect that the model can be given, to check that the comparison finds it.
     enum Defect: CaseIterable {
         case deletedZoneKeepsReferences
         case deletedZoneKeepsIndexEntries
@@ -46,7 +46,7 @@ struct StoreModel {
     }
 
     var defect: Defect?
-    /// Of the database, where there is no zone, and of the zones; the oldest first.
+    /// The database's epochs, which have no zone, and the zones', oldest first.
     var epochs: [(zone: ZoneRow.Key?, row: EpochRow)]
     /// Whether the store has written: its first write begins an epoch.
     var isWritten = false
@@ -80,7 +80,7 @@ struct StoreModel {
         self.defect = defect
     }
 
-    /// Runs `body` on a copy, which takes the model's place when `body` does not throw.
+    /// Runs `body` on a copy, which replaces the model if `body` does not throw.
     mutating func write<Outcome>(
         _ body: (any RecordTransaction) throws -> Outcome
     ) throws -> Outcome {
@@ -197,12 +197,12 @@ final class ModelTransaction: RecordTransaction {
         return before - model.records.count
     }
 
-    /// What a store throws; only its code is compared.
+    /// The error that a store throws; only its code is compared.
     var refusal: StorageError { StorageError(.other, "") }
 }
 
 extension Sequence {
-    /// Sorts by text in the order of its bytes.
+    /// Sorts by a text, in the order of its bytes.
     func sorted(by text: (Element) -> String) -> [Element] {
         sorted { text($0).utf8.lexicographicallyPrecedes(text($1).utf8) }
     }

@@ -2,8 +2,8 @@ import StratusRecords
 import StratusStorage
 import StratusTesting
 
-/// Random requests to a store, the same for the same seed. Zones, records and users are few, so that the
-/// requests meet one another's rows.
+/// Random requests to a store, the same for the same seed. There are few zones, records and users, so that
+/// requests affect each other's rows.
 struct StoreScript {
     struct Request: Sendable {
         var actions: [StoreAction]
@@ -12,7 +12,7 @@ struct StoreScript {
     }
 
     private var random: SeededNumbers
-    /// Counts what must not be the same twice: moments at which assets were touched, blobs.
+    /// Counts values that must be unique: moments at which assets were touched, blobs.
     private var count: Int64 = 0
     private var deletedAncestors: (version: Int64, zone: String) = (0, "A")
 
@@ -59,7 +59,7 @@ struct StoreScript {
         Array(Set((0...number(6)).map { _ in name() })).sorted()
     }
 
-    /// Seldom more than a page is merged from.
+    /// Rarely more than a page is merged from.
     private mutating func roots() -> [String] {
         chance(10) ? (0..<20).map { "r\($0)" } : Array(names().prefix(3))
     }
@@ -94,7 +94,7 @@ struct StoreScript {
         return .deleteAncestors(through: deletedAncestors.version, zone: deletedAncestors.zone)
     }
 
-    /// Often the last that was deleted: the bound itself is where a mistake would be.
+    /// Often the last deleted record, since mistakes are most likely at the boundary.
     private mutating func ancestorRead() -> StoreAction {
         chance(50)
             ? .ancestor(deletedAncestors.version, zone: deletedAncestors.zone)

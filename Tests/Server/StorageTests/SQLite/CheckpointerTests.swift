@@ -7,8 +7,8 @@ import Testing
 @testable import StratusStorage
 
 @Suite struct CheckpointerTests {
-    /// A checkpoint beside the writer opens a connection of its own, up to eight times in the life of a log: saves
-    /// pay for each statement that sets it up, and for the schema if it is read.
+    /// A checkpoint in the background opens its own connection, up to eight times in the life of a log. Saves pay for
+    /// each statement that sets it up, and for reading the schema if it does.
     @Test func checkpointBesideWriterMovesLogWithTwoStatements() async throws {
         try await withTemporaryFolder(isMade: true) { path in
             let folder = FaultFolder(path)

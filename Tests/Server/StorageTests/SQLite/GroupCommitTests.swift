@@ -54,7 +54,7 @@ import Testing
                     #expect(try await write.value == number)
                 }
             }
-            // The first alone, then 8, 8 and 4.
+            // The first write alone, then 8, 8 and 4.
             #expect(commits.count == 4)
             let kept = try await file.read { try Int.fetchAll($0, sql: "SELECT x FROM t") }
             #expect(kept == (0...20).filter { $0 % 5 != 4 })
@@ -118,7 +118,7 @@ private final class CommitCounter: TransactionObserver, Sendable {
     func databaseDidRollback(_ database: Database) {}
 }
 
-/// One thread on which tasks take turns in the order in which they were made.
+/// One thread on which tasks take turns in the order in which they were created.
 private final class SerialThread: TaskExecutor {
     private let queue = DispatchQueue(label: "stratus.tests")
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Everything that runs per request goes by an index: its cost follows what is asked, not what is kept.
+/// Every statement of a request uses an index: its cost depends on what is requested, not on what is stored.
 @Suite struct QueryPlanTests {
     private static let zone = ZoneRow.Key(rawValue: 1)
     private static let index = IndexRow.Key(rawValue: 1)
@@ -136,14 +136,14 @@ import Testing
             // Both ends of a range of entries are found by the key, not by reading up to them.
             #expect(
                 !found.contains { $0.contains("SEARCH record_index") && !$0.contains("key") })
-            // What a recursion has found so far is no table.
+            // The intermediate results of a recursion are no table.
             let scans = found.filter { $0.hasPrefix("SCAN") && $0 != "SCAN below" }
             #expect(scans.isEmpty && !found.contains { $0.contains("TEMP B-TREE") })
             try await storage.close()
         }
     }
 
-    /// What SQLite plans for each statement of a request.
+    /// SQLite's query plan for each statement of a request.
     private func plans(
         of request: (any RecordTransaction) throws -> Void, in database: Database
     ) throws -> [String] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// What is particular to databases in memory.
+/// What is specific to databases in memory.
 @Suite struct SQLiteMemoryTests {
     private static let container = ContainerAddress(container: "c", environment: .production)
 
@@ -14,7 +14,7 @@ import Testing
         DatabaseAddress(container, .private(owner: "_\(number)"))
     }
 
-    /// Nothing hands its work to another thread: it would be missing when the executor has run out of
+    /// No work moves to another thread: otherwise it would be missing when the executor has run out of
     /// jobs.
     @Test func everythingRunsOnTheCallersThread() {
         let executor = SteppedExecutor()
@@ -51,7 +51,7 @@ import Testing
             threads.withLock { $0 } == Array(repeating: ObjectIdentifier(Thread.current), count: 3))
     }
 
-    /// A file that was closed can be opened again; a database in memory would be gone.
+    /// A closed file can be opened again, but a closed database in memory would be lost.
     @Test func inMemoryDatabasesStayOpen() async throws {
         let engine = SQLiteStorageEngine.inMemory()
         let count = 2 * StorageLimits().openDatabases
@@ -68,7 +68,7 @@ import Testing
         try await engine.close()
     }
 
-    /// They are copies of one template, but for what must differ.
+    /// They are copies of one template, except for what must differ.
     @Test func inMemoryDatabasesShareNothing() async throws {
         let engines = [SQLiteStorageEngine.inMemory(), SQLiteStorageEngine.inMemory()]
         var epochs: Set<Epoch> = []
@@ -90,7 +90,7 @@ import Testing
         for engine in engines { try await engine.close() }
     }
 
-    /// An engine with rows of all kinds, which ends.
+    /// Creates an engine with rows of all kinds, and releases it.
     private func use(_ spares: SpareDatabases) async throws -> (key: [UInt8], epoch: Epoch) {
         let engine = SQLiteStorageEngine.inMemory(world: .live, spares: spares)
         try await engine.directory.createContainer(Self.container)

@@ -4,7 +4,7 @@ import StratusSQLite
 @testable import StratusStorage
 
 extension StoredFormat {
-    /// The format as an earlier release had it, after so many migrations.
+    /// The format of an earlier release, with its first so many migrations.
     func through(_ count: Int) -> StoredFormat {
         StoredFormat(
             applicationID: applicationID, migrations: Array(migrations.prefix(count)), begin: begin)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Formats of database files: migrations, and what is refused.
+/// Formats of database files: migrations and refusals.
 @Suite struct StoredFormatTests {
     private static let format = StoredFormat(
         applicationID: 7,
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// Makes a file as releases before the migrator did: with a number, without its table.
+    /// Creates a file like releases before the migrator: with a format number, without the migrator's table.
     private func makeFile(_ path: String, format number: Int) throws {
         let queue = try DatabaseQueue(path: path)
         try queue.write { database in
@@ -92,13 +92,13 @@ import Testing
         }
     }
 
-    /// An opening takes a file through the rest of the migrations.
+    /// Expects that opening the file runs the remaining migrations.
     private func expectMigration(_ path: String) throws {
         try SQLiteFile(path: path, format: Self.format).close()
         #expect(try tables(of: path) == ["grdb_migrations", "one", "three", "two"])
     }
 
-    /// Each migration is a transaction: the next opening goes on where one failed.
+    /// Each migration is a transaction: the next opening continues after a failure.
     @Test func interruptedMigrationContinues() async throws {
         struct Interruption: Error {}
         try await withFile { path in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// What a process leaves that ended between the migrator's table and the first migration.
+    /// The file of a process that ended between creating the migrator's table and the first migration.
     @Test func migratorsEmptyTableAloneIsAnEmptyDatabase() async throws {
         try await withFile { path in
             let queue = try DatabaseQueue(path: path)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// As an earlier release leaves a file: it has migrated it without noting so in the migrator's table.
+    /// An earlier release leaves such a file: it has migrated it without a note in the migrator's table.
     @Test func formatNumberPrevailsOverTheMigratorsTable() async throws {
         try await withFile { path in
             try SQLiteFile(path: path, format: Self.format.through(1)).close()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Long statements let the requests of others have the processor.
+/// Long statements let other requests use the processor.
 @Suite struct YieldingTests {
     private static let format = StoredFormat(
         applicationID: 1, migrations: [.init("t", sql: "CREATE TABLE t (x)")])
