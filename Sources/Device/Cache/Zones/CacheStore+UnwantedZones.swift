@@ -1,0 +1,45 @@
+import GRDB
+import StratusRecords
+
+/// Which of the zones of a name the app deletes.
+extension CacheStore {
+    private func unwantedName(of row: ZoneRow) -> String { "unwanted/\(row.key)" }
+
+    /// Notes which of the zones of its name the app deletes: the one that this device knows.
+    func noteUnwanted(_ row: ZoneRow, _ database: Database) throws {
+        let known = try text(named: generationName(of: row), database)
+        // Deleted once more before the first deletion was sent.
+        if try known == nil && waitsForDeletion(row, database) { return }
+        try setText(known, named: unwantedName(of: row), database)
+    }
+
+    func forgetUnwanted(_ row: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: unwantedName(of: row), database)
+        try forgetDetaching(of: row, database)
+    }
+
+    /// The generations of the zones that the app deleted, as far as the service had reported them.
+    func unwantedGenerations(of zones: [ZoneID]) throws -> [ZoneID: Int64] {
+        try read { database in
+            var generations: [ZoneID: Int64] = [:]
+            for id in zones {
+                guard let row = try zone(id, database) else { continue }
+                generations[id] = try text(named: unwantedName(of: row), database)
+                    .flatMap { Int64($0) }
+            }
+            return generations
+        }
+    }
+
+    /// The generation of the zone that others have created under the name of a deleted one since; nil if the service
+    /// has reported none.
+    func generationMadeSince(_ row: ZoneRow, _ database: Database) throws -> Int64? {
+        func number(_ name: String) throws -> Int64? {
+            try text(named: name, database).flatMap { Int64($0) }
+        }
+        guard let unwanted = try number(unwantedName(of: row)),
+            let current = try number(generationName(of: row)), current > unwanted
+        else { return nil }
+        return current
+    }
+}
