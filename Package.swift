@@ -448,7 +448,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// Scripts/docs makes the site with it; whoever depends on this package does not fetch it.
+// Scripts/docs makes the site with it; packages that depend on this one do not fetch it.
 if Context.environment["STRATUS_DOCUMENTATION"] != nil {
     package.dependencies.append(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))

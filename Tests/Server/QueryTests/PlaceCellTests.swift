@@ -1,6 +1,7 @@
 import StratusMatching
 import StratusRecords
 import StratusTesting
+import TestSeeds
 import Testing
 
 @testable import StratusQuery
@@ -16,8 +17,9 @@ import Testing
     }
 
     /// Every place between two distances lies in the key ranges for them, for any query.
-    @Test func keyRangesCoverTheDistanceRange() {
-        var numbers = SeededNumbers(seed: 9)
+    @Test(arguments: Seeds.forTest("PlaceCellTests", count: 1))
+    func keyRangesCoverTheDistanceRange(seed: UInt64) {
+        var numbers = SeededNumbers(seed: seed)
         for _ in 0..<300 {
             func coordinate(_ maximum: Double) -> Double {
                 Double.random(in: -maximum...maximum, using: &numbers)

@@ -116,7 +116,7 @@ extension ServiceError {
     static let foreignName = ServiceError(
         .badRequest,
         """
-        The service is not known by this name; whoever runs it can give the name with --host-name or \
+        The service is not known by this name; its operator can add the name with --host-name or \
         --public-url.
         """)
 

@@ -4,6 +4,7 @@ import StratusRecords
 import StratusStorage
 import StratusTesting
 import StratusWire
+import TestSeeds
 import Testing
 
 @testable import StratusService
@@ -260,13 +261,13 @@ import Testing
     }
 
     /// So many places that the rings around the middle are divided finely, some of them at the same place.
-    @Test(arguments: Backend.allCases)
-    func manyLocationsAreSortedByDistance(_ backend: Backend) async throws {
+    @Test(arguments: Backend.allCases, Seeds.forTest("QueryBoundTests", count: 1))
+    func manyLocationsAreSortedByDistance(_ backend: Backend, seed: UInt64) async throws {
         let alice = try await World.alice(try backend.storage()) {
             $0.recordsSortedTogether = 20
             $0.recordsScannedPerQuery = 500
         }
-        var numbers = SeededNumbers(seed: 5)
+        var numbers = SeededNumbers(seed: seed)
         var places: [String: Location] = [:]
         for number in 0..<400 {
             func near(_ centre: Double, _ spread: Double) -> Double {

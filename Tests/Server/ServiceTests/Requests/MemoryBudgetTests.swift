@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusTesting
 import Synchronization
+import TestSeeds
 import Testing
 
 @testable import StratusService
@@ -137,8 +138,9 @@ import Testing
     }
 
     /// The sums stay correct, whatever is taken, given back and renamed.
-    @Test func sumsStayRight() {
-        var random = SeededNumbers(seed: 7)
+    @Test(arguments: Seeds.forTest("MemoryBudgetTests", count: 1))
+    func sumsStayRight(seed: UInt64) {
+        var random = SeededNumbers(seed: seed)
         let budget = MemoryBudget(limitBytes: 100_000)
         let address = ContainerAddress(container: "c", environment: .production)
         var holders: [HeldMemory] = []

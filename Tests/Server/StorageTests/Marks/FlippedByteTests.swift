@@ -22,7 +22,8 @@ import Testing
         case killed
     }
 
-    @Test(arguments: State.allCases) func flippedByteIsNeverSilent(_ state: State) async throws {
+    @Test(arguments: State.allCases, Seeds.forTest("FlippedByteTests", count: 1))
+    func flippedByteIsNeverSilent(_ state: State, seed: UInt64) async throws {
         try await withMarkedFolder { folder in
             var limits = StorageLimits()
             limits.logPagesBeforeCheckpoint = 1_000_000
@@ -33,7 +34,6 @@ import Testing
             }
             let files = state == .killed ? killed.files : folder.files(of: MarkedFolder.alice)
             #expect(try await Self.outcome(folder, killed.saved) == .served)
-            let seed = try #require(Seeds.fresh("FlippedByteTests", count: 1, run: Seeds.run).first)
             var random = SeededNumbers(seed: seed)
             var noticed = 0
             for attempt in 0..<Self.tries {

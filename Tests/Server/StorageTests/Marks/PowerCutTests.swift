@@ -31,7 +31,7 @@ import Testing
     /// mark reached the disk, the loss is refused.
     @Test func lyingDiskIsFoundOut() async throws {
         var outcomes: Set<Outcome> = []
-        for seed in Seeds.fresh("PowerCutTests.lying", count: 6, run: Seeds.run) {
+        for seed in Seeds.forTest("PowerCutTests.lying", count: 6) {
             var random = SeededNumbers(seed: seed)
             let noticed = try await Self.afterCut(
                 fault_cut_forgets, marks: .newest, lies: true, &random)
