@@ -18,6 +18,7 @@ actor SyncTurn {
     private var syncCount = 0
     /// Calls that ended with an error while a driver's loop was still running.
     private var openEndCount = 0
+    private var loopsEnd: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
     private var signals: [Int: WakeSignal] = [:]
@@ -62,14 +63,16 @@ actor SyncTurn {
         answering?.cancel()
         answering = nil
         for driver in drivers { await driver.stop() }
-        giveBack()
+        await loopsEnd?.value
+        giveBackIfIdle()
     }
 
     /// Ends the drivers that no caller waits for, unless the loop runs.
     func rest() async {
         guard !isStarted, syncCount == 0 else { return }
         for driver in drivers { await driver.rest() }
-        giveBack()
+        await loopsEnd?.value
+        giveBackIfIdle()
     }
 
     /// Syncs, or asks the process that holds the lock to do so.
@@ -126,6 +129,11 @@ actor SyncTurn {
     }
 
     private func answer(_ number: Int64) async {
+        // If the lock was given back meanwhile, the process that asked gets it.
+        guard take() else {
+            answering = nil
+            return
+        }
         syncCount += 1
         var trouble = ""
         var hasEnded = true
@@ -174,7 +182,7 @@ actor SyncTurn {
     private func giveBackAfterLoops() {
         guard isHeld, !isStarted else { return }
         openEndCount += 1
-        _ = world.startTask("cache turn's end") { await self.awaitLoops() }
+        loopsEnd = world.startTask("cache turn's end") { await self.awaitLoops() }
     }
 
     private func awaitLoops() async {
@@ -184,11 +192,7 @@ actor SyncTurn {
     }
 
     private func giveBackIfIdle() {
-        if openEndCount == 0 { giveBack() }
-    }
-
-    private func giveBack() {
-        guard isHeld, !isStarted, syncCount == 0 else { return }
+        guard isHeld, !isStarted, syncCount == 0, openEndCount == 0 else { return }
         isHeld = false
         file.lock.giveBack()
     }

@@ -114,10 +114,12 @@ extension CloudCache {
         let zone = ZoneID(try await accept(url))
         // The user may have left the share, and the service not know it yet.
         let database = try database(.shared)
-        try await file.disk.write { try database.store.rejoin(zone) }
+        let wasLeaving = try await file.disk.write { try database.store.rejoin(zone) }
         database.tellDriver(ofZones: [zone], hasChanges: true)
         try await sync()
-        if try await file.disk.read({ try database.store.state(of: zone) }) != .existing {
+        if wasLeaving,
+            try await file.disk.read({ try database.store.state(of: zone) }) == nil
+        {
             // Leaving it was on its way to the service.
             _ = try await accept(url)
             try await sync()

@@ -32,6 +32,7 @@ extension CacheStore {
             answered.withoutPlainValues(
                 of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
                     .union(row.base?.encryptedKeys ?? [])))
+        if row.change.kind == .delete { try noteReceived(name, zone, database) }
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
             row.change.conflictRounds += countsRound ? 1 : 0
@@ -106,7 +107,6 @@ extension CacheStore {
         var row = pending
         row.base = server
         try update(row, database)
-        try noteReceived(server.id.name, zone, database)
     }
 
     private func receivedPrefix(_ zone: ZoneRow) -> String { "received/\(zone.key)/" }

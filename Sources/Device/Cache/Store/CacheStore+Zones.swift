@@ -86,6 +86,7 @@ extension CacheStore {
                     .invalidZone, "The default zone cannot be deleted. Delete its records.")
             }
             outcome.isLocal = true
+            try readClock(database)
             let row = try zone(id, orMake: .unwanted, database)
             try noteUnwanted(row, database)
             _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
@@ -115,6 +116,7 @@ extension CacheStore {
             for id in created {
                 guard let row = try zone(id, database), row.state == .wanted else { continue }
                 try zoneIsThere(row, database)
+                try forgetUnwanted(row, database)
             }
             for (id, failure) in refused {
                 guard let row = try zone(id, database) else { continue }
@@ -129,7 +131,7 @@ extension CacheStore {
                         UPDATE zone SET state = 0, token = NULL, isRefetching = 2
                         WHERE \(isHere) AND name = ? AND owner = ? AND state IN (3, ?)
                         """,
-                    arguments: [id.name, id.ownerName, isKept ? 1 : 3])
+                    arguments: [id.name, id.ownerName, isKept && createsZones ? 1 : 3])
             }
         }
     }
@@ -173,6 +175,7 @@ extension CacheStore {
                     """, arguments: [failure.code.rawValue, failure.message, row.key])
         case .unwanted, .replaced:
             // The zone still exists at the service, so it is fetched again.
+            try keepUnwanted(row, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
@@ -203,7 +206,7 @@ extension CacheStore {
             for (id, reason) in pages.deleted where !known.contains(id) {
                 // A zone that waits to be created, or was refused, is not the deleted one.
                 guard let row = try zone(id, database), row.state != .wanted,
-                    row.state != .refused
+                    !createsZones || row.state != .refused
                 else { continue }
                 // It was created again since and must still be fetched as a whole.
                 if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }

@@ -8,6 +8,7 @@ extension CacheStore {
     /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
     func unwantEverything() throws -> CacheOutcome {
         try write { database, outcome in
+            try readClock(database)
             for row in try ZoneRow.all(where: isHere, database) {
                 _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }
@@ -45,14 +46,17 @@ extension CacheStore {
     }
 
     /// Takes back that the user left a shared zone, if the service has not confirmed it.
-    func rejoin(_ id: ZoneID) throws {
+    ///
+    /// - Returns: whether there was something to take back.
+    func rejoin(_ id: ZoneID) throws -> Bool {
         try file.write { database in
-            guard let row = try zone(id, database), row.state == .unwanted else { return }
+            guard let row = try zone(id, database), row.state == .unwanted else { return false }
             try forgetUnwanted(row, database)
             try database.execute(
                 sql: "UPDATE zone SET state = 1, token = NULL, needsFetch = 1 WHERE id = ?",
                 arguments: [row.key])
             try file.noteChange(of: [], in: scope, database)
+            return true
         }
     }
 
@@ -107,22 +111,17 @@ extension CacheStore {
     private func detachedName(of row: ZoneRow) -> String { "detached/\(row.key)" }
 
     /// The state to which a detached zone returns: what was still to be done with it at the service waits meanwhile.
-    private func stateBeforeDetaching(
+    /// A zone that was refused gets another chance, as with any edit in it.
+    func stateBeforeDetaching(
         _ row: ZoneRow, _ database: Database
     ) throws -> ZoneRow.State {
-        try text(named: detachedName(of: row), database).flatMap { Int($0) }
-            .flatMap { ZoneRow.State(rawValue: $0) } ?? .existing
+        let state = try text(named: detachedName(of: row), database).flatMap { Int($0) }
+            .flatMap { ZoneRow.State(rawValue: $0) }
+        return state == .refused ? .wanted : state ?? .existing
     }
 
     func forgetDetaching(of row: ZoneRow, _ database: Database) throws {
         try setText(nil, named: detachedName(of: row), database)
-    }
-
-    /// Whether the app deleted a zone, and the service has not confirmed that.
-    func waitsForDeletion(_ row: ZoneRow, _ database: Database) throws -> Bool {
-        let state =
-            row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
-        return state == .unwanted || state == .replaced
     }
 
     /// Whether a zone must be fetched, even if the database's changes do not name it.

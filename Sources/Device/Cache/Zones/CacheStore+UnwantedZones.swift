@@ -8,9 +8,17 @@ extension CacheStore {
     /// Notes which of the zones of its name the app deletes: the one that this device knows.
     func noteUnwanted(_ row: ZoneRow, _ database: Database) throws {
         let known = try text(named: generationName(of: row), database)
-        // Deleted once more before the first deletion was sent.
-        if try known == nil && waitsForDeletion(row, database) { return }
+        let state =
+            row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
+        // Deleted once more, before the first deletion or the creation of the next zone was confirmed.
+        if known == nil, state != .existing { return }
         try setText(known, named: unwantedName(of: row), database)
+    }
+
+    /// Notes that a deletion was refused: the zone is the one that was to be deleted.
+    func keepUnwanted(_ row: ZoneRow, _ database: Database) throws {
+        guard let generation = try text(named: unwantedName(of: row), database) else { return }
+        try setGeneration(Int64(generation), of: row, database)
     }
 
     func forgetUnwanted(_ row: ZoneRow, _ database: Database) throws {

@@ -104,6 +104,51 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
+    /// The first deletion arrived, the creation of the next zone did not: another device was quicker.
+    @Test func deletionOfAZoneThatWasNotCreatedAgainSparesTheOneOfOthers() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        try await phone.cache.deleteZone(.list)
+        try phone.save("n", "1")
+        phone.transport.tap { [transport = phone.transport] _, answer in
+            if answer is ZonesModify.Answer {
+                for request in 0..<200 { transport.fail(request: request, .requestLost) }
+            }
+            return answer
+        }
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        phone.transport.tap { $1 }
+        try await tablet.cache.sync()
+        try tablet.save("b", "1")
+        try await tablet.cache.sync()
+        try await phone.cache.deleteZone(.list)
+        phone.transport.endFaults()
+        for device in [phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+    }
+
+    /// The service refuses the first deletion, and another zone is there before the second.
+    @Test func deletionAfterARefusedOneSparesTheZoneThatOthersMadeSince() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        cloud.faults(on: "phone").next(of: ZonesModify.self, .answer(.accessDenied))
+        try await phone.cache.deleteZone(.list)
+        try await phone.cache.sync()
+        try await tablet.cache.deleteZone(.list)
+        try await tablet.cache.sync()
+        try tablet.save("b", "1")
+        try await tablet.cache.sync()
+        try await phone.cache.deleteZone(.list)
+        for device in [phone, tablet] { try await device.cache.sync() }
+        for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
+    }
+
     /// A device without a fixed ID has a new one in each process.
     @Test func requestOfAProcessWithAnotherNameIsCancelled() async throws {
         let cloud = TestCloud()

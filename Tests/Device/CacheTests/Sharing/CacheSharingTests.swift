@@ -4,6 +4,7 @@ import StratusRecords
 import StratusSync
 import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 @testable import StratusCache
@@ -98,6 +99,35 @@ import Testing
         let kept = try await #require(try alice.cache.record(for: share.recordID) as? CKShare)
         #expect(
             kept.participants.contains { $0.role != .owner && $0.acceptanceStatus == .accepted })
+    }
+
+    /// The user leaves the zone while accepting its share has not returned: the later action counts.
+    @Test func shareThatIsLeftWhileItIsAcceptedIsLeft() async throws {
+        let cloud = TestCloud()
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try alice.save("root", "1")
+        let share = try await alice.cache.shareZone(.list)
+        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let url = try #require(share.url)
+        let zone = try await bo.cache.acceptShare(at: url)
+        try await bo.cache.leaveShare(inZoneWith: zone)
+        try await bo.cache.sync()
+        let isLeft = Mutex(false)
+        bo.transport.tap { [cache = bo.cache] _, answer in
+            guard answer is ChangesZone.Answer, !isLeft.withLock({ $0 }) else { return answer }
+            isLeft.withLock { $0 = true }
+            await #expect(throws: Never.self) { try await cache.leaveShare(inZoneWith: zone) }
+            return answer
+        }
+        try await bo.cache.acceptShare(at: url)
+        #expect(isLeft.withLock { $0 })
+        try await bo.cache.sync()
+        #expect(try await bo.cache.zoneIDs(in: .shared).isEmpty)
+        try await alice.cache.sync()
+        let kept = try await #require(try alice.cache.record(for: share.recordID) as? CKShare)
+        #expect(
+            kept.participants.allSatisfy { $0.role == .owner || $0.acceptanceStatus != .accepted })
     }
 
     @Test func ownerStopsSharingOffline() async throws {

@@ -90,6 +90,21 @@ import Testing
         #expect(try await cloud.names(in: refusedZone) == ["a"])
     }
 
+    @Test func refusedZoneIsTriedAgainOnceItIsAttached() async throws {
+        let cloud = RealService()
+        cloud.refuse(refusedZone, refusal)
+        let phone = try Device(cloud)
+        try phone.save("a", "1", zone: refusedZone)
+        try await phone.sync()
+        let zone = CKRecordZone.ID(refusedZone)
+        try await phone.cache.detachZone(zone)
+        try phone.save("b", "1", zone: refusedZone)
+        cloud.refuseNothing()
+        try await phone.cache.attachZone(zone)
+        try await phone.sync()
+        #expect(try await cloud.names(in: refusedZone) == ["a", "b"])
+    }
+
     @Test func refusedZoneDeletionRestoresZone() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
