@@ -13,6 +13,9 @@ extension CacheStore {
         _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
+        if pending.change.kind == .delete {
+            try noteReceived(answered.id.name, zone, database)
+        }
         try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
         // A value that an older app wrote may have won.
         if isOlder(answered) {
@@ -32,7 +35,6 @@ extension CacheStore {
             answered.withoutPlainValues(
                 of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
                     .union(row.base?.encryptedKeys ?? [])))
-        if row.change.kind == .delete { try noteReceived(name, zone, database) }
         if try meetNewer(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
             row.change.conflictRounds += countsRound ? 1 : 0

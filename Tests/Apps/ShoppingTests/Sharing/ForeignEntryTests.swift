@@ -137,7 +137,7 @@ struct ForeignEntryTests {
     }
 
     /// The app never changes entries; if another person changes one, it counts as that person's.
-    @Test func changedEntryIsOfWhoeverChangedIt() async throws {
+    @Test func changedEntryIsOfTheWriterThatChangedIt() async throws {
         let shared = try await shared()
         let milk = try #require(
             await shared.phone.journal(shared.own)?.history.first { $0.value == "Milk" })
