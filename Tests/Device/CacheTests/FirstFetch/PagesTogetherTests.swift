@@ -62,7 +62,9 @@ import Testing
             }
             try await cache.cache.sync()
             #expect(waits.withLock { $0.count > 0 && !$0.areLate })
-            #expect(service.state.withLock { $0.asked } == [nil, "1", "2", "3", "4", "5"])
+            // On a busy machine a sync can take so long that the next fetch is due.
+            #expect(
+                service.state.withLock { $0.asked.prefix(6) } == [nil, "1", "2", "3", "4", "5"])
             return (cache.memory.writeCount, try cache.recordRows())
         }
         let (single, together) = (
