@@ -324,7 +324,13 @@ let package = Package(
                 "StratusCache", "StratusClient", "StratusRecords", "StratusSimulation",
                 "StratusSync", "StratusTesting", "StratusWire",
             ],
-            path: "Tests/SimulationTests"),
+            path: "Tests/Simulation/WorldsTests"),
+        .testTarget(
+            name: "StratusTestingTests",
+            dependencies: [
+                "StratusCache", "StratusClient", "StratusRecords", "StratusTesting", "StratusWire",
+            ],
+            path: "Tests/Testing"),
         .testTarget(
             name: "StratusMappingTests",
             dependencies: [

@@ -41,7 +41,7 @@ import Testing
             ["Sources/Testing/StoreConformance/StoreConformance+Concurrency.swift"])
         + exceptions(
             .task, "The world of a test, whose tasks run on its own executor.",
-            ["Sources/Testing/SeededWorld.swift"])
+            ["Sources/Testing/World/SeededWorld.swift"])
         + exceptions(
             .sleep, "A connection's timers belong to its event loop, which tests move on.",
             [
@@ -71,8 +71,8 @@ import Testing
                 "Operations/CKOperationGroup", "Operations/CKQueryOperation",
                 "Operations/CKShareRequestAccessOperation", "Records/CKRecordID",
                 "Sharing/CKShareParticipant", "Sharing/ShareState",
-                "Subscriptions/CKDatabaseSubscription", "Subscriptions/CKQuerySubscription",
-                "Subscriptions/CKRecordZoneSubscription",
+                "Notifications/CKDatabaseSubscription", "Notifications/CKQuerySubscription",
+                "Notifications/CKRecordZoneSubscription",
             ].map { "Sources/Device/Client/\($0).swift" })
         + exceptions(
             .random,
@@ -108,7 +108,7 @@ import Testing
         [
             "Client/CompletionHandlers/ContainerCore+Calls", "Client/Connection/WebAuthSession",
             "Client/Operations/CKOperation",
-            "SyncEngine/EngineDriver", "SyncEngine/EngineDriver+Account",
+            "SyncEngine/Driver/EngineDriver", "SyncEngine/Driver/EngineDriver+Account",
         ].map { "Sources/Device/\($0).swift" })
 
     private static func exceptions(

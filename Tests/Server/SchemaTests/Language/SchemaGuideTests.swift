@@ -7,6 +7,7 @@ import Testing
     static func guide() throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         return try String(
             contentsOf: root.appendingPathComponent("Documentation/Schema.md"), encoding: .utf8)
     }

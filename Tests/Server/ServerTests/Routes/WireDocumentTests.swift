@@ -37,7 +37,7 @@ import Testing
     private static func sections() throws -> Set<String> {
         let page = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Documentation/Wire.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let chapter = text.split(separator: "\n").drop { $0 != "## Endpoints" }.dropFirst()

@@ -60,6 +60,7 @@ import Testing
     @Test func documentedLimitsMatchTheCode() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let text = try String(
             contentsOf: root.appendingPathComponent("Documentation/Operations.md"),
             encoding: .utf8)
