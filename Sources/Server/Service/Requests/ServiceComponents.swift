@@ -81,5 +81,12 @@ public final class ServiceComponents: Sendable {
             signerSource: signerSource, errors: errors, settings: settings)
     }
 
+    /// Makes the calls to the endpoints.
+    var calls: EndpointCalls { EndpointCalls(self) }
+
+    var ownRequests: OwnRequests {
+        OwnRequests(databases: databases, schemas: schemas, calls: calls)
+    }
+
     func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }
 }
