@@ -17,7 +17,7 @@ package final class LockedFolder: Sendable {
     /// A random identifier of this device, stored in the folder.
     package let deviceID: String
     /// Open while the process lives; the system releases the lock when it ends.
-    private let lockDescriptor: Int32
+    private let lock: FileLock
 
     /// - Returns: `stratus-` and the app's name, in `$XDG_DATA_HOME` or `~/.local/share`.
     package static func standardPath(app: String) -> String {
@@ -43,17 +43,19 @@ package final class LockedFolder: Sendable {
             throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
         }
         DeviceFile.tighten(path, isFolder: true)
-        lockDescriptor = open(path + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard lockDescriptor >= 0 else {
-            throw Failure(
-                description: "The folder \(path) cannot be written; name another: --data.")
-        }
-        guard flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(lockDescriptor)
+        guard
+            let lock = try FileLock(
+                ifFree: path + "/lock", O_CREAT | O_RDWR,
+                failure: { _ in
+                    Failure(
+                        description: "The folder \(path) cannot be written; name another: --data.")
+                })
+        else {
             throw Failure(
                 description: "Another \(app) runs with the folder \(path); end it first, or name "
                     + "another folder: --data.")
         }
+        self.lock = lock
         // An identifier that cannot be read is replaced by a new one; the device then counts as a
         // new one.
         let known = try? String(contentsOfFile: path + "/device", encoding: .utf8)
@@ -65,13 +67,10 @@ package final class LockedFolder: Sendable {
         do {
             try Data(deviceID.utf8).writePrivately(to: path + "/device")
         } catch {
-            close(lockDescriptor)
             throw Failure(
                 description: "The folder \(path) cannot be written; name another: --data.")
         }
     }
-
-    deinit { close(lockDescriptor) }
 
     package var knownTokens: KnownTokens { KnownTokens(path: path + "/tokens.json") }
 

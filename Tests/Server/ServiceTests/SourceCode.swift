@@ -6,9 +6,15 @@ enum SourceCode {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Sources")
 
+    /// The code of every file of the sources, by its path, without comments.
+    static func files() throws -> [String: String] { try files(at: folder) }
+
     /// The code of every file in a folder of the sources, by its path in that folder, without comments.
     static func files(in name: String) throws -> [String: String] {
-        let folder = folder.appendingPathComponent(name)
+        try files(at: folder.appendingPathComponent(name))
+    }
+
+    private static func files(at folder: URL) throws -> [String: String] {
         let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             .filter { $0.hasSuffix(".swift") }
         return try Dictionary(

@@ -3,10 +3,7 @@ import GRDB
 extension CloudCache {
     /// The user of the file; nil before its first sync. Opens the file only for reading.
     package static func userRecordName(ofFileAt path: String) throws -> String? {
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        let queue = try DatabaseQueue(path: path, configuration: configuration)
+        let queue = try CacheFormat.openToRead(path)
         defer {
             // Nothing was written, so a failed close loses nothing.
             try? queue.close()

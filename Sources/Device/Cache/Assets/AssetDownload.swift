@@ -101,27 +101,26 @@ struct AssetDownload: Sendable {
 
 /// An incomplete file, locked by the process that writes it.
 private final class AssetPart: Sendable {
-    private let descriptor: Int32
+    private let lock: FileLock
     private let sizeBytes: Int64?
     private let state: Mutex<(count: Int64, failure: CacheError?)>
 
     var count: Int64 { state.withLock { $0.count } }
     /// Why the last bytes could not be written.
     var failure: CacheError? { state.withLock { $0.failure } }
+    private var descriptor: Int32 { lock.descriptor }
 
     /// - Returns: nil while another process writes it.
     init?(path: String, sizeBytes: Int64?) throws {
-        descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw AssetFiles.error(errno) }
+        guard let lock = try FileLock(ifFree: path, O_CREAT | O_RDWR, failure: AssetFiles.error)
+        else { return nil }
+        self.lock = lock
         self.sizeBytes = sizeBytes
-        let end = lseek(descriptor, 0, SEEK_END)
+        let end = lseek(lock.descriptor, 0, SEEK_END)
         state = Mutex((Int64(end), nil))
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
         // The part is longer than the asset, so it belongs to something else.
         if let sizeBytes, Int64(end) > sizeBytes { restart() }
     }
-
-    deinit { close(descriptor) }
 
     /// Starts again from the first byte.
     func restart() {

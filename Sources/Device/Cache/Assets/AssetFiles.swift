@@ -52,13 +52,16 @@ final class AssetFiles: Sendable {
                 "A file in memory without a folder keeps no assets. Give it a folder, or open the cache on the disk."
             )
         }
-        let folder = try openFolder(makes: true)
-        defer { close(folder) }
-        // Removing files takes only a short time.
-        while flock(folder, LOCK_SH) != 0 {
-            guard errno == EINTR else { throw Self.error(errno) }
+        if mkdir(path, 0o700) == 0 {
+            try Self.syncFolder((path as NSString).deletingLastPathComponent)
         }
-        return try body()
+        // Waits, because removing files takes only a short time.
+        let lock = try FileLock(
+            waitingFor: path, O_RDONLY | O_DIRECTORY, isShared: true, failure: Self.error)
+        return try lock.whileLocked { _ in
+            DeviceFile.tighten(path, isFolder: true)
+            return try body()
+        }
     }
 
     /// Runs a body that removes files, while no process creates one.
@@ -69,21 +72,13 @@ final class AssetFiles: Sendable {
             try body()
             return true
         }
-        let folder = try openFolder(makes: false)
-        defer { close(folder) }
-        guard flock(folder, LOCK_EX | LOCK_NB) == 0 else { return false }
-        try body()
-        return true
-    }
-
-    private func openFolder(makes: Bool) throws -> Int32 {
-        if makes, mkdir(path, 0o700) == 0 {
-            try Self.syncFolder((path as NSString).deletingLastPathComponent)
+        guard let lock = try FileLock(ifFree: path, O_RDONLY | O_DIRECTORY, failure: Self.error)
+        else { return false }
+        try lock.whileLocked { _ in
+            DeviceFile.tighten(path, isFolder: true)
+            try body()
         }
-        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw Self.error(errno) }
-        DeviceFile.tighten(path, isFolder: true)
-        return folder
+        return true
     }
 
     // MARK: Making

@@ -5,7 +5,8 @@ import Synchronization
 /// The file beside a cache's file through which processes know of each other.
 ///
 /// The process that holds its lock syncs; the kernel releases the lock when the process ends in any way. Every commit
-/// touches the file, which wakes those that watch it (``CacheWatches``).
+/// touches the file, which wakes those that watch it (``CacheWatches``). It is no `FileLock`, because the file stays open
+/// while another process has the lock.
 final class CacheLock: Sendable {
     /// The path of the lock file; empty for a cache in memory.
     let path: String

@@ -3,6 +3,9 @@ import Foundation
 import StratusRuntime
 
 /// The queue on which async calls wait for the cache's file: on separate threads, never on one of Swift's pool.
+///
+/// It is neither the client's `DiskThread` nor the server's `WorkThread`: the writes of a cache keep their order, and its
+/// reads are as many as its connections.
 final class DiskQueue: Sendable {
     /// The number of concurrent reads, which is the number of readers in the connection pool.
     private static let readsAtOnce = 5

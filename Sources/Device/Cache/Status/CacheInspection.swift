@@ -30,14 +30,9 @@ package struct CacheInspection {
         guard FileManager.default.fileExists(atPath: path) else {
             throw CacheError(.unwritable, "There is no cache file at this path. Check the path.")
         }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { $0.add(function: CacheFormat.nameHash) }
         do {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
             // One snapshot for all reads, even if the file is written meanwhile.
-            return try queue.read { database in
+            return try CacheFormat.openToRead(path).read { database in
                 let inspection = CacheInspection(database, path: path)
                 try inspection.checkKind()
                 return try body(inspection)

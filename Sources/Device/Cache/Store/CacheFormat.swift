@@ -92,13 +92,20 @@ enum CacheFormat {
         }
     }
 
-    /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.
-    private static func isNumberDamaged(inFileAt path: String) -> Bool {
+    /// Opens a file of any format only for reading, also while an app has it open. It is neither checked nor migrated.
+    static func openToRead(_ path: String) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { $0.add(function: nameHash) }
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.
+    private static func isNumberDamaged(inFileAt path: String) -> Bool {
         do {
             let known = Set(format.migrations.map(\.identifier))
-            let found = try DatabaseQueue(path: path, configuration: configuration).read {
+            let found = try openToRead(path).read {
                 try Set(String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations"))
             }
             return !found.isEmpty && found.isSubset(of: known)

@@ -19,7 +19,7 @@ final class AssetFolder: Sendable {
 
     private struct State {
         var folder: URL?
-        var lock: FileHandle?
+        var lock: FileLock?
         var released: [(url: URL, date: Date)] = []
     }
 
@@ -103,10 +103,10 @@ final class AssetFolder: Sendable {
         } catch {
             throw Self.noRoom(error)
         }
-        let lock = folder.appendingPathComponent(Self.lockName)
-        guard let handle = Self.locked(lock, isNew: true) else { return nil }
+        let path = folder.appendingPathComponent(Self.lockName).path
+        guard let lock = FileLock(ifFree: path, O_CREAT | O_RDWR) else { return nil }
         state.folder = folder
-        state.lock = handle
+        state.lock = lock
         return folder
     }
 
@@ -123,23 +123,9 @@ final class AssetFolder: Sendable {
         for name in names where name.hasPrefix(Self.prefix) {
             let folder = parent.appendingPathComponent(name)
             // A folder without a lock file is just being created.
-            guard let lock = Self.locked(folder.appendingPathComponent(Self.lockName), isNew: false)
-            else { continue }
-            Self.remove(folder)
-            withExtendedLifetime(lock) {}
+            let lock = FileLock(ifFree: folder.appendingPathComponent(Self.lockName).path, O_RDWR)
+            lock?.whileLocked { _ in Self.remove(folder) }
         }
-    }
-
-    /// Locks a file for this process; nil when another process holds it, or it does not exist.
-    private static func locked(_ url: URL, isNew: Bool) -> FileHandle? {
-        let descriptor = open(
-            url.path, isNew ? O_CREAT | O_RDWR | O_CLOEXEC : O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            return nil
-        }
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 }
 

@@ -2,6 +2,9 @@ import Foundation
 import StratusRuntime
 
 /// Runs work that waits for the disk on a separate thread, so that a slow disk blocks no task.
+///
+/// It is neither the cache's `DiskQueue` nor the server's `WorkThread`: work on the files of assets has no order, exists
+/// without a cache or an engine, and may wait for another process's lock, which must not delay a cache's own file.
 package enum DiskThread {
     /// Where a simulation runs the work instead: as one of its own steps.
     @TaskLocal package static var place: Place?

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 
 /// Stores each key in a file that only its user can read (mode 0600), in a folder of its own
 /// (0700).
@@ -188,11 +189,10 @@ public final class FileKeyStore: CloudKeyStore {
     private func locked(_ url: URL, _ body: () throws -> Void) throws {
         try attempt(Self.writableSentence, url) {
             try makeFolder()
-            let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw Self.unwritable(url) }
-            defer { close(descriptor) }
-            guard flock(descriptor, LOCK_EX) == 0 else { throw Self.unwritable(url) }
-            try body()
+            let lock = try FileLock(waitingFor: folder.path, O_RDONLY | O_DIRECTORY) { _ in
+                Self.unwritable(url)
+            }
+            try lock.whileLocked { _ in try body() }
         }
     }
 

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import StratusRuntime
 import Synchronization
 
 /// The files of one long-lived operation, in a folder of its own (0700).
@@ -36,7 +37,7 @@ final class OperationJournal: Sendable {
 
     /// `@unchecked Sendable`: reached only through the mutex `files`.
     private struct Files: @unchecked Sendable {
-        var lock: FileHandle
+        var lock: FileLock
         var outcome: FileHandle?
         /// Whether a part of the outcome is missing.
         var isIncomplete = false
@@ -49,7 +50,7 @@ final class OperationJournal: Sendable {
     private let device = Mutex<String?>(nil)
     private let files: Mutex<Files>
 
-    private init(_ folder: URL, lock: FileHandle) {
+    private init(_ folder: URL, lock: FileLock) {
         self.folder = folder
         files = Mutex(Files(lock: lock))
     }
@@ -86,15 +87,7 @@ final class OperationJournal: Sendable {
         }
     }
 
-    private static func locked(_ url: URL) -> FileHandle? {
-        let descriptor = open(url.path, O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            return nil
-        }
-        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    }
+    private static func locked(_ url: URL) -> FileLock? { FileLock(ifFree: url.path, O_RDWR) }
 
     static func description(in folder: URL) throws -> Description {
         let pieces = try PieceReader(folder.appendingPathComponent("description"))

@@ -27,12 +27,12 @@ struct Routes: Sendable {
 
     func add(to router: Router<ServerContext>) {
         serve(RecordsModify.self, on: router, isCompressed: true)
-        serve(OperationsCancel.self, on: router)
+        serve(OperationsCancel.self, on: router, isCompressed: false)
         serve(RecordsLookup.self, on: router, isCompressed: true)
         serve(RecordsQuery.self, on: router, isCompressed: true)
-        serve(RecordsResolve.self, on: router, finish: finish)
-        serve(RecordsAccept.self, on: router, finish: finish)
-        serve(RecordsRequestAccess.self, on: router)
+        serve(RecordsResolve.self, on: router, isCompressed: false, finish: finish)
+        serve(RecordsAccept.self, on: router, isCompressed: false, finish: finish)
+        serve(RecordsRequestAccess.self, on: router, isCompressed: false)
         serve(ChangesDatabase.self, on: router, isCompressed: true)
         serve(ChangesZone.self, on: router, isCompressed: true)
         serve(RecordsChanges.self, on: router, isCompressed: true)
@@ -42,24 +42,24 @@ struct Routes: Sendable {
         serve(ZonesModify.self, on: router, isCompressed: true)
         serve(SubscriptionsList.self, on: router, isCompressed: true)
         serve(SubscriptionsLookup.self, on: router, isCompressed: true)
-        serve(SubscriptionsModify.self, on: router)
-        serve(UsersCaller.self, on: router)
-        serve(UsersCurrent.self, on: router)
-        serve(UsersDiscover.self, on: router)
-        serve(UsersLookupEmail.self, on: router)
-        serve(UsersLookupID.self, on: router)
-        serve(UsersLookupContacts.self, on: router)
-        serve(UsersPermission.self, on: router)
-        serve(UsersSessions.self, on: router)
-        serve(UsersSignOut.self, on: router)
-        serve(TokensCreate.self, on: router) { answer, request in
+        serve(SubscriptionsModify.self, on: router, isCompressed: false)
+        serve(UsersCaller.self, on: router, isCompressed: false)
+        serve(UsersCurrent.self, on: router, isCompressed: false)
+        serve(UsersDiscover.self, on: router, isCompressed: false)
+        serve(UsersLookupEmail.self, on: router, isCompressed: false)
+        serve(UsersLookupID.self, on: router, isCompressed: false)
+        serve(UsersLookupContacts.self, on: router, isCompressed: false)
+        serve(UsersPermission.self, on: router, isCompressed: false)
+        serve(UsersSessions.self, on: router, isCompressed: false)
+        serve(UsersSignOut.self, on: router, isCompressed: false)
+        serve(TokensCreate.self, on: router, isCompressed: false) { answer, request in
             // The service only knows paths.
             answer.webcourierURL = origin(of: request) + answer.webcourierURL
         }
-        serve(TokensRegister.self, on: router)
-        serve(TokensUnregister.self, on: router)
-        serve(AssetsUpload.self, on: router)
-        serve(AssetsRereference.self, on: router)
+        serve(TokensRegister.self, on: router, isCompressed: false)
+        serve(TokensUnregister.self, on: router, isCompressed: false)
+        serve(AssetsUpload.self, on: router, isCompressed: false)
+        serve(AssetsRereference.self, on: router, isCompressed: false)
         addAssets(to: router)
         addHealth(to: router)
         addMetrics(to: router)
@@ -81,7 +81,7 @@ struct Routes: Sendable {
     /// - Parameter isCompressed: Whether answers may be sent in gzip: large ones whose secrets cannot be compared with
     ///   a text that an attacker chose (decision 26).
     private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<ServerContext>, isCompressed: Bool = false,
+        _ endpoint: E.Type, on router: Router<ServerContext>, isCompressed: Bool,
         finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
     ) {
         let place = "1/:container/:environment"

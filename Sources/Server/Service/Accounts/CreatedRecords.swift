@@ -37,7 +37,7 @@ struct CreatedRecords: Sendable {
 extension OwnRequests {
     /// The records that a user created in the default zone of a request's database.
     func created(by creator: String?, in context: RequestContext) async throws -> CreatedRecords {
-        let schema = try await components.schemas.schema(of: context.address)
+        let schema = try await schemas.schema(of: context.address)
         return CreatedRecords(
             of: creator, in: try await store(of: context),
             recordTypes: schema.types.keys.filter { $0 != UsersRecord.type },
@@ -67,7 +67,7 @@ extension OwnRequests {
     }
 
     private func store(of context: RequestContext) async throws -> any RecordStore {
-        guard let store = try await components.databases.store(of: context) else {
+        guard let store = try await databases.store(of: context) else {
             throw ServiceError.invalid(
                 "The database is neither public nor private; name one of them.")
         }

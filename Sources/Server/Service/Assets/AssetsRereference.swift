@@ -25,9 +25,7 @@ extension AssetsRereference: ServedEndpoint {
             records: call.request.assets.map {
                 .init(recordName: $0.recordName, desiredKeys: [$0.fieldName])
             }, zoneID: call.request.zoneID)
-        let found = try await RecordsLookup.answer(
-            EndpointCall(lookup, in: call.context, with: call.components)
-        ).records
+        let found = try await call.answer(RecordsLookup.self, lookup).records
         return Answer(
             try zip(call.request.assets, found).map { item, result in
                 do {

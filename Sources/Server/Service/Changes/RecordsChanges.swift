@@ -14,8 +14,7 @@ extension RecordsChanges: ServedEndpoint {
             zoneID: call.request.zoneID ?? ZoneIDDictionary(), syncToken: call.request.syncToken,
             resultsLimit: call.request.resultsLimit, desiredKeys: call.request.desiredKeys,
             isReversed: call.request.isReversed, numbersAsStrings: call.request.numbersAsStrings)
-        let answer = try await ChangesZone.answer(
-            EndpointCall(.init(zones: [item]), in: call.context, with: call.components))
+        let answer = try await call.answer(ChangesZone.self, .init(zones: [item]))
         switch answer.items.first {
         case .success(let page):
             return Answer(

@@ -188,19 +188,19 @@ extension ModifyTransaction {
 
     /// Runs the request; when its deletions take many records along, finds these in steps first.
     func run(
-        on store: any RecordStore, _ stores: RecordsModify.Stores
+        on store: any RecordStore, _ records: RecordWriting, _ longChanges: LongChanges
     ) async throws -> ModifyOutcome {
         var search: CascadeSearch?
-        defer { if let search { stores.longChanges.release(search.claim.text, in: store) } }
+        defer { if let search { longChanges.release(search.claim.text, in: store) } }
         for _ in 0..<Self.searches {
             do {
                 let claim = search?.claim
-                return try await stores.records.write(
+                return try await records.write(
                     to: store, by: context.user(), on: context.caller.device
                 ) { try run(in: &$0, claim: claim) }
             } catch let unknown as UnknownCascade {
                 var next = search ?? newSearch(unknown.question)
-                stores.longChanges.hold(next.claim.text)
+                longChanges.hold(next.claim.text)
                 search = next
                 try await next.find(unknown.question, in: store)
                 search = next

@@ -50,29 +50,29 @@ struct ModifyPlan: Sendable {
 
     /// - Throws: ``ServiceError`` when the whole request is wrong.
     static func make(
-        _ request: RecordsModify.Request, in context: RequestContext,
-        _ stores: RecordsModify.Stores, store: any RecordStore, signer: TokenSigner
+        _ request: RecordsModify.Request, in context: RequestContext, _ store: any RecordStore,
+        _ schemas: SchemaCache, _ directory: any Directory, _ signer: TokenSigner,
+        _ settings: ServiceSettings
     ) async throws -> ModifyPlan {
-        let keys = try keys(of: request, in: context, stores.settings)
+        let keys = try keys(of: request, in: context, settings)
         let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
         let assets = try await AssetClaims.make(
             request, keys, in: context, store: store, signer: signer)
-        let person = try await sharingPerson(
-            of: request, keys, stored, in: context, stores.directory)
-        var schema = try await stores.schemas.schema(of: context.address)
+        let person = try await sharingPerson(of: request, keys, stored, in: context, directory)
+        var schema = try await schemas.schema(of: context.address)
         // Another request may fix a field's type between reading and extending the schema; then everything is checked
         // again against the new schema.
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
-                assets: assets, person: person, settings: stores.settings)
+                assets: assets, person: person, settings: settings)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
                 return ModifyPlan(items: items, access: planning.access)
             }
             let expected = planning.schema
-            schema = try await stores.schemas.extend(context.address, with: growth)
+            schema = try await schemas.extend(context.address, with: growth)
             let isAsExpected = growth.allSatisfy { row in
                 guard let field = row.field else { return schema.hasType(row.recordType) }
                 return schema.rule(for: field, of: row.recordType)

@@ -39,22 +39,26 @@ extension RecordsModify: ServedEndpoint {
         for operation in call.request.operations {
             try call.context.checkNames(operation.desiredKeys)
         }
-        return try await answer(call.request, in: call.context, call.components.savingRecords)
+        let (databases, stores) = (call.components.databases, call.components.savingRecords)
+        guard let store = try await databases.store(of: call.context) else {
+            return try await sharedAnswer(
+                call.request, in: call.context, databases, stores,
+                try await call.components.tokenSigner(), call.components.errors)
+        }
+        return try await answer(
+            call.request, in: call.context, store, stores, try await call.components.tokenSigner())
     }
 
+    /// - Parameter store: The database of the request, of one owner.
     static func answer(
-        _ request: Request, in context: RequestContext, _ stores: Stores
+        _ request: Request, in context: RequestContext, _ store: any RecordStore,
+        _ stores: Stores, _ signer: TokenSigner
     ) async throws -> Answer {
-        guard let address = try context.databaseAddress() else {
-            return try await sharedAnswer(request, in: context, stores)
-        }
-        let store = try await stores.databases.store(for: address)
-        let signer = try await stores.signerSource.signer()
         try await UsersRecord.makeIfNeeded(
             named: request.operations.compactMap(\.record.recordName), in: context, store: store,
             stores.records)
         let plan = try await ModifyPlan.make(
-            request, in: context, stores, store: store, signer: signer)
+            request, in: context, store, stores.schemas, stores.directory, signer, stores.settings)
         try await stores.indexes.prepare(
             plan.recordTypes, of: stores.schemas.schema(of: context.address), in: store)
         let transaction = ModifyTransaction(
@@ -62,7 +66,7 @@ extension RecordsModify: ServedEndpoint {
             nowMilliseconds: context.nowMilliseconds, settings: stores.settings,
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
-        let outcome = try await transaction.run(on: store, stores)
+        let outcome = try await transaction.run(on: store, stores.records, stores.longChanges)
         context.work.add(recordsRead: outcome.carriedRead)
         context.work.add(recordsWritten: outcome.carriedWritten)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
@@ -74,17 +78,14 @@ extension RecordsModify: ServedEndpoint {
 }
 
 extension RecordsModify {
-    /// What saving records needs.
+    /// What saving records in one database needs.
     struct Stores: Sendable {
-        let databases: Databases
         let schemas: SchemaCache
         let indexes: IndexManager
         let records: RecordWriting
         let longChanges: LongChanges
         let tombstones: TombstonePurge
         let directory: any Directory
-        let signerSource: TokenSignerSource
-        let errors: ErrorTranslation
         /// Makes new names.
         let settings: ServiceSettings
     }

@@ -11,7 +11,7 @@ extension CloudService {
 
     private var removal: AccountRemoval {
         AccountRemoval(
-            requests: OwnRequests(components), storage: storage, settings: settings)
+            requests: components.ownRequests, storage: storage, settings: settings)
     }
 
     /// Opens the account of a person who enters the right e-mail address and password.
@@ -130,7 +130,7 @@ extension CloudService {
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) async throws {
         var archive = AccountArchive(
-            requests: OwnRequests(components), storage: storage, settings: settings, write: write)
+            requests: components.ownRequests, storage: storage, settings: settings, write: write)
         try await archive.write(user)
     }
 }

@@ -1,18 +1,17 @@
 import StratusRecords
+import StratusSchema
 import StratusWire
 
 /// Requests that the service makes in a user's name, for an account's archive and its deletion: the endpoints' own
 /// rules apply, and no client waits for them.
 struct OwnRequests: Sendable {
-    let components: ServiceComponents
-
-    init(_ components: ServiceComponents) {
-        self.components = components
-    }
+    let databases: Databases
+    let schemas: SchemaCache
+    let calls: EndpointCalls
 
     func answer<E: ServedEndpoint>(
         _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
     ) async throws -> E.Answer {
-        try await E.answer(EndpointCall(request, in: context, with: components))
+        try await E.answer(calls.call(endpoint, request, in: context))
     }
 }

@@ -61,7 +61,7 @@ final class RequestPipeline: Sendable {
             signer: try await components.tokenSigner(), context: context,
             settings: components.settings)
         do {
-            let call = EndpointCall<E>(request, in: context, with: components)
+            let call = components.calls.call(endpoint, request, in: context)
             var answer =
                 if let faults { try await faults.answer(call) } else { try await E.answer(call) }
             E.rules.link(&answer, &links)

@@ -21,10 +21,34 @@ public struct EndpointCall<E: ServedEndpoint>: Sendable {
     /// The parts of the service.
     let components: ServiceComponents
 
-    init(_ request: E.Request, in context: RequestContext, with components: ServiceComponents) {
+    fileprivate init(
+        _ request: E.Request, in context: RequestContext, with components: ServiceComponents
+    ) {
         self.request = request
         self.context = context
         self.components = components
+    }
+
+    /// What another endpoint answers to the same caller.
+    func answer<Other: ServedEndpoint>(
+        _ endpoint: Other.Type, _ request: Other.Request
+    ) async throws -> Other.Answer {
+        try await Other.answer(EndpointCall<Other>(request, in: context, with: components))
+    }
+}
+
+/// Makes the calls to a service's endpoints. It shows none of the service's parts.
+struct EndpointCalls: Sendable {
+    private let components: ServiceComponents
+
+    init(_ components: ServiceComponents) {
+        self.components = components
+    }
+
+    func call<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, in context: RequestContext
+    ) -> EndpointCall<E> {
+        EndpointCall(request, in: context, with: components)
     }
 }
 

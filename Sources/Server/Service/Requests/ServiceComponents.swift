@@ -76,9 +76,15 @@ public final class ServiceComponents: Sendable {
 
     var savingRecords: RecordsModify.Stores {
         RecordsModify.Stores(
-            databases: databases, schemas: schemas, indexes: indexes, records: records,
-            longChanges: longChanges, tombstones: tombstones, directory: directory,
-            signerSource: signerSource, errors: errors, settings: settings)
+            schemas: schemas, indexes: indexes, records: records, longChanges: longChanges,
+            tombstones: tombstones, directory: directory, settings: settings)
+    }
+
+    /// Makes the calls to the endpoints.
+    var calls: EndpointCalls { EndpointCalls(self) }
+
+    var ownRequests: OwnRequests {
+        OwnRequests(databases: databases, schemas: schemas, calls: calls)
     }
 
     func tokenSigner() async throws -> TokenSigner { try await signerSource.signer() }

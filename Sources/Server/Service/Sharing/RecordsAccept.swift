@@ -13,8 +13,9 @@ extension RecordsAccept: ServedEndpoint {
     /// a participant who does not see the zone until following the link again.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await call.context.shareMetadata(of: call.request, with: call.components) {
-                followed in
+            try await call.context.shareMetadata(
+                of: call.request, call.components.directory, call.components.databases
+            ) { followed in
                 try await ShareJoining(
                     followed: followed, context: call.context, databases: call.components.databases,
                     records: call.components.records, settings: call.components.settings

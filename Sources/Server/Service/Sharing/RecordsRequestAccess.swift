@@ -13,8 +13,9 @@ extension RecordsRequestAccess: ServedEndpoint {
     /// gets an error that says so: resolving the link shows that too.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await call.context.followLinks(of: call.request, with: call.components) {
-                followed in
+            try await call.context.followLinks(
+                of: call.request, call.components.directory, call.components.databases
+            ) { followed in
                 try await AccessAsking(
                     followed: followed, context: call.context, records: call.components.records
                 ).ask()

@@ -12,8 +12,9 @@ extension RecordsResolve: ServedEndpoint {
     /// existed is the same NOT_FOUND.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer(
-            try await call.context.shareMetadata(of: call.request, with: call.components) {
-                followed in
+            try await call.context.shareMetadata(
+                of: call.request, call.components.directory, call.components.databases
+            ) { followed in
                 let view = followed.view(in: call.context)
                 return try await followed.link.store.read { reader in
                     try view.metadata(followed.target(reader), followed.asked, reader)
@@ -30,16 +31,15 @@ extension ShareMetadataDictionary {
 extension RequestContext {
     /// Calls `follow` for each link of a request; one that fails does not affect the others.
     func followLinks<Outcome>(
-        of request: RecordsResolve.Request, with components: ServiceComponents,
+        of request: RecordsResolve.Request, _ directory: any Directory, _ databases: Databases,
         _ follow: (FollowedLink) async throws -> Outcome
     ) async throws -> [Result<Outcome, ShortGUIDFailure>] {
         try checkShortGUIDs(request)
-        let person = try await participantIdentity(in: components.directory)
+        let person = try await participantIdentity(in: directory)
         var results: [Result<Outcome, ShortGUIDFailure>] = []
         for asked in request.items {
             do {
-                let link = try await ShareLink(
-                    asked.value, in: self, components.directory, components.databases)
+                let link = try await ShareLink(asked.value, in: self, directory, databases)
                 let followed = FollowedLink(
                     asked: asked, link: link, person: person.following(asked))
                 results.append(.success(try await follow(followed)))
@@ -52,11 +52,11 @@ extension RequestContext {
 
     /// Follows links to the metadata of their shares, up to the bytes that a lookup may have.
     func shareMetadata(
-        of request: RecordsResolve.Request, with components: ServiceComponents,
+        of request: RecordsResolve.Request, _ directory: any Directory, _ databases: Databases,
         _ follow: (FollowedLink) async throws -> ShareMetadataDictionary
     ) async throws -> [Result<ShareMetadataDictionary, ShortGUIDFailure>] {
         var room = limits.recordBytesPerLookup
-        return try await followLinks(of: request, with: components) { followed in
+        return try await followLinks(of: request, directory, databases) { followed in
             guard room > 0 else { throw ServiceError.lookupTooLarge }
             let metadata = try await follow(followed)
             room -= metadata.storedBytes

@@ -7,9 +7,10 @@ extension RecordsModify {
     /// Each owner's part is a request of its own. A request about one owner only succeeds or fails as a whole, like one
     /// in the private database.
     static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ stores: Stores
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ stores: Stores, _ signer: TokenSigner, _ errors: ErrorTranslation
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context, stores.databases)
+        let database = try await SharedDatabase(context, databases)
         let zoneIDs = request.operations.map { $0.record.zoneID ?? request.zoneID }
         let isOneOwners = Set(zoneIDs.map { $0?.ownerRecordName }).count == 1
         func refused(_ operation: Operation, _ error: ServiceError) -> RecordResult {
@@ -26,12 +27,13 @@ extension RecordsModify {
                 var part = request
                 part.operations = operations
                 do {
-                    let answer = try await answer(part, in: view, stores)
+                    guard let store = try await databases.store(of: view) else { return [] }
+                    let answer = try await answer(part, in: view, store, stores, signer)
                     syncToken = syncToken ?? answer.syncToken
                     return answer.records
                 } catch  where !isOneOwners {
                     // The other owners' parts succeeded: only these operations get the error.
-                    let failure = stores.errors.failure(from: error)
+                    let failure = errors.failure(from: error)
                     return failure.records ?? operations.map { refused($0, failure.error) }
                 }
             })

@@ -50,7 +50,7 @@ extension ZonesModify {
     /// Deleting a zone in the shared database leaves all of its shares. Only owners create zones.
     static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ stores: RecordsModify.Stores
+        _ stores: RecordsModify.Stores, _ signer: TokenSigner
     ) async throws -> Answer {
         guard request.operations.allSatisfy({ $0.kind == .delete }) else {
             throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
@@ -66,7 +66,7 @@ extension ZonesModify {
         {
             let results = try ZonesOutcome(outcome, count: request.operations.count)
                 .replay(request) { gone($0.zoneID, in: context) }
-            return Answer(try await telling(results, in: database, stores))
+            return Answer(try await telling(results, in: database, signer))
         }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
@@ -76,7 +76,7 @@ extension ZonesModify {
                 var results: [ZoneResult] = []
                 for operation in operations {
                     do {
-                        try await leave(operation.zoneID, in: view, stores)
+                        try await leave(operation.zoneID, in: view, databases, stores, signer)
                         results.append(.success(gone(operation.zoneID, in: context)))
                     } catch let error as ServiceError {
                         results.append(
@@ -94,16 +94,15 @@ extension ZonesModify {
                     ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
         }
-        return Answer(try await telling(results, in: database, stores))
+        return Answer(try await telling(results, in: database, signer))
     }
 
     /// Adds the token that the caller's shared database has without the zones that were left: with it, the caller's
     /// device detects that a restore has undone the leaving.
     private static func telling(
-        _ results: [ZoneResult], in database: SharedDatabase, _ stores: RecordsModify.Stores
+        _ results: [ZoneResult], in database: SharedDatabase, _ signer: TokenSigner
     ) async throws -> [ZoneResult] {
         guard database.context.caller.wantsExtensions else { return results }
-        let signer = try await stores.signerSource.signer()
         let version = try await database.changes(after: .max).version
         let token = try await database.own.read { reader in
             try database.tokens(signer, reader).databaseToken(cursor: version)
@@ -130,10 +129,11 @@ extension ZonesModify {
     ///
     /// - Throws: ``ServiceError`` when one of them could not be left.
     private static func leave(
-        _ zoneID: ZoneIDDictionary, in view: RequestContext, _ stores: RecordsModify.Stores
+        _ zoneID: ZoneIDDictionary, in view: RequestContext, _ databases: Databases,
+        _ stores: RecordsModify.Stores, _ signer: TokenSigner
     ) async throws {
         guard let name = view.zoneName(zoneID),
-            let store = try await stores.databases.store(of: view)
+            let store = try await databases.store(of: view)
         else { return }
         let user = try view.user()
         let shares = try await store.read { reader -> [String] in
@@ -145,7 +145,8 @@ extension ZonesModify {
                 RecordsModify.Operation(.forceDelete, RecordDictionary(recordName: $0))
             }
             let answer = try await RecordsModify.answer(
-                .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view, stores)
+                .init(operations: operations, zoneID: zoneID, isAtomic: false), in: view, store,
+                stores, signer)
             // If the share or all access ended in the meantime, what was asked for is the case.
             for case .failure(let failure) in answer.records
             where failure.error.code != .notFound && failure.error.code != .zoneNotFound {

@@ -8,7 +8,9 @@ extension UsersLookupEmail: ServedEndpoint {
         cost: { Double($0.users.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.people { UserLookupInfo(emailAddress: $0.emailAddress) }
+        try await call.context.people(in: call.request, call.components.directory) {
+            UserLookupInfo(emailAddress: $0.emailAddress)
+        }
     }
 }
 
@@ -18,7 +20,9 @@ extension UsersLookupID: ServedEndpoint {
         zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.people { UserLookupInfo(userRecordName: $0.userRecordName) }
+        try await call.context.people(in: call.request, call.components.directory) {
+            UserLookupInfo(userRecordName: $0.userRecordName)
+        }
     }
 }
 
@@ -31,18 +35,18 @@ extension UsersLookupContacts: ServedEndpoint {
     }
 }
 
-extension EndpointCall where E.Request == UsersLookupRequest {
+extension RequestContext {
     /// The users who can be found, in the order of the request.
     ///
     /// - Parameter key: The part of what the request says of a person by which the person is looked up.
     fileprivate func people(
+        in request: UsersLookupRequest, _ directory: any Directory,
         by key: (UserLookupInfo) -> UserLookupInfo
     ) async throws -> UsersLookupAnswer {
-        try context.checkCount(request.users.count)
+        try checkCount(request.users.count)
         var users: [UserDictionary] = []
         for info in request.users.map(key) {
-            let identity = try await context.identity(
-                lookedUpBy: info, in: components.directory)
+            let identity = try await identity(lookedUpBy: info, in: directory)
             guard let name = identity.userRecordName else { continue }
             users.append(
                 UserDictionary(

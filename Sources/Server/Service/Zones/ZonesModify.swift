@@ -22,8 +22,8 @@ extension ZonesModify: ServedEndpoint {
         }
         if context.isSharedDatabase {
             return try await sharedAnswer(
-                request, in: context, call.components.databases,
-                call.components.savingRecords)
+                request, in: context, call.components.databases, call.components.savingRecords,
+                try await call.components.tokenSigner())
         }
         guard context.scope == .private, let address = try context.databaseAddress() else {
             throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")

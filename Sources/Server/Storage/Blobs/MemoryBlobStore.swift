@@ -10,9 +10,7 @@ final class MemoryBlobStore: BlobStore {
     }
 
     func begin() async throws -> any BlobWriter {
-        Writer { name, bytes, milliseconds in
-            self.kept.withLock { $0[name] = Blob(bytes: bytes, keptMilliseconds: milliseconds) }
-        }
+        Writer(nil, in: self, [])
     }
 
     private struct Left {
@@ -23,7 +21,7 @@ final class MemoryBlobStore: BlobStore {
     private let left = Mutex<[PartialBlobName: Left]>([:])
 
     func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
-        Partial(name, in: self, left.withLock { $0[name]?.bytes ?? [] })
+        Writer(name, in: self, left.withLock { $0[name]?.bytes ?? [] })
     }
 
     func partialBytes(of owner: PartialBlobName) async throws -> [String: Int64] {
@@ -52,27 +50,6 @@ final class MemoryBlobStore: BlobStore {
         }
     }
 
-    private final class Writer: BlobWriter {
-        private let bytes = Mutex<[UInt8]>([])
-        private let store: @Sendable (BlobName, [UInt8], Int64) -> Void
-
-        init(store: @escaping @Sendable (BlobName, [UInt8], Int64) -> Void) {
-            self.store = store
-        }
-
-        func write(_ more: [UInt8]) async throws {
-            bytes.withLock { $0 += more }
-        }
-
-        func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
-            store(name, bytes.withLock { $0 }, milliseconds)
-        }
-
-        func discard() async {
-            bytes.withLock { $0 = [] }
-        }
-    }
-
     private struct Reader: BlobReader {
         let bytes: [UInt8]
 
@@ -83,22 +60,23 @@ final class MemoryBlobStore: BlobStore {
         }
     }
 
-    /// The bytes of a partial blob, until it is kept.
-    private final class Partial: PartialBlob {
-        private let name: PartialBlobName
+    /// The bytes of a blob until it is kept.
+    private final class Writer: PartialBlob {
+        /// Nil for a blob that is not left and continued.
+        private let name: PartialBlobName?
         private let store: MemoryBlobStore
         private let bytes: Mutex<[UInt8]>
 
-        init(_ name: PartialBlobName, in store: MemoryBlobStore, _ bytes: [UInt8]) {
+        init(_ name: PartialBlobName?, in store: MemoryBlobStore, _ bytes: [UInt8]) {
             self.name = name
             self.store = store
             self.bytes = Mutex(bytes)
         }
 
-        var sizeBytes: Int64 { bytes.withLock { Int64($0.count) } }
+        var sizeBytes: Int64 { reader.sizeBytes }
 
         func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-            bytes.withLock { Array($0.dropFirst(Int(offset)).prefix(count)) }
+            try await reader.read(at: offset, count: count)
         }
 
         func write(_ more: [UInt8]) async throws {
@@ -106,20 +84,22 @@ final class MemoryBlobStore: BlobStore {
         }
 
         func leave(atMilliseconds milliseconds: Int64) async throws {
-            let bytes = bytes.withLock { $0 }
-            store.left.withLock {
-                $0[name] = Left(bytes: bytes, leftMilliseconds: milliseconds)
-            }
+            guard let name else { return }
+            let left = Left(bytes: reader.bytes, leftMilliseconds: milliseconds)
+            store.left.withLock { $0[name] = left }
         }
 
         func keep(as blob: BlobName, atMilliseconds milliseconds: Int64) async throws {
-            let bytes = bytes.withLock { $0 }
-            store.kept.withLock { $0[blob] = Blob(bytes: bytes, keptMilliseconds: milliseconds) }
+            let kept = Blob(bytes: reader.bytes, keptMilliseconds: milliseconds)
+            store.kept.withLock { $0[blob] = kept }
             await discard()
         }
 
         func discard() async {
+            guard let name else { return }
             store.left.withLock { $0[name] = nil }
         }
+
+        private var reader: Reader { Reader(bytes: bytes.withLock { $0 }) }
     }
 }

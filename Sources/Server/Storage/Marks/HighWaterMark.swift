@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 
 /// The number of a database's acknowledged commits, in a small file beside it.
 ///
@@ -35,11 +36,20 @@ struct HighWaterMark: Hashable, Sendable {
     ///   commit tries again.
     func raise(to commits: UInt64) -> Int32? {
         guard commits > 0 else { return nil }
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return errno }
-        defer { close(file) }
-        guard flock(file, LOCK_EX) == 0 else { return errno }
-        return withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
+        do {
+            let lock = try FileLock(waitingFor: path, O_RDWR | O_CREAT) { NoLock(code: $0) }
+            return lock.whileLocked { raise(to: commits, in: $0) }
+        } catch {
+            return error.code
+        }
+    }
+
+    private struct NoLock: Error {
+        var code: Int32
+    }
+
+    private func raise(to commits: UInt64, in file: Int32) -> Int32? {
+        withUnsafeTemporaryAllocation(byteCount: Self.size, alignment: 8) { bytes in
             let found = pread(file, bytes.baseAddress, Self.size, 0)
             guard found == Self.size, bytes.starts(with: Self.format) else {
                 // A damaged mark is written again as a whole.
@@ -91,22 +101,21 @@ struct HighWaterMark: Hashable, Sendable {
     private static func write(
         _ path: String, _ identifier: UInt64, _ commits: UInt64, replaces: Bool
     ) throws -> HighWaterMark {
-        let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
-        defer { close(file) }
         // Another process may create it at the same time.
-        guard flock(file, LOCK_EX) == 0 else {
-            throw StorageError.translating(errno: errno, path: path)
+        let lock = try FileLock(waitingFor: path, O_RDWR | O_CREAT) {
+            StorageError.translating(errno: $0, path: path)
         }
-        if !replaces, let made = try read(file, path) { return made }
-        let isWritten = withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
-            fill(bytes, identifier, commits)
-            return pwrite(file, bytes.baseAddress, size, 0) == size
+        return try lock.whileLocked { file -> HighWaterMark in
+            if !replaces, let made = try read(file, path) { return made }
+            let isWritten = withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
+                fill(bytes, identifier, commits)
+                return pwrite(file, bytes.baseAddress, size, 0) == size
+            }
+            guard isWritten, ftruncate(file, off_t(size)) == 0, fsync(file) == 0
+            else { throw StorageError.translating(errno: errno, path: path) }
+            try DataFolder.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+            return HighWaterMark(path: path, identifier: identifier, commits: commits)
         }
-        guard isWritten, ftruncate(file, off_t(size)) == 0, fsync(file) == 0
-        else { throw StorageError.translating(errno: errno, path: path) }
-        try DataFolder.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
-        return HighWaterMark(path: path, identifier: identifier, commits: commits)
     }
 
     /// - Returns: Nil for an empty file.

@@ -2,6 +2,9 @@ import Dispatch
 import StratusRuntime
 
 /// Where an engine does work that blocks on the disk.
+///
+/// It is neither `DiskQueue` nor `DiskThread` of the device: an engine in memory has nothing that blocks, and works on
+/// the caller's thread.
 enum WorkThread: Sendable {
     /// On a thread of its own, so that no thread of Swift's pool blocks on the disk.
     case disk

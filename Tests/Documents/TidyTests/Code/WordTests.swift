@@ -4,8 +4,8 @@ import Testing
 /// Words of this project's own are not used if the field has one.
 @Suite struct WordTests {
     enum Place: CaseIterable {
-        /// The help texts of commands.
-        case code, comments, help, documents
+        /// The help texts of commands, and all other strings.
+        case code, comments, help, messages, documents
     }
 
     struct Word {
@@ -35,9 +35,9 @@ import Testing
         Word("schema book", "schema cache"),
         Word("index book", "index manager"),
         Word("news", "outbox event, change, notification"),
-        Word("told", "notified", in: [.code, .help]),
-        Word("anew", "again; made anew: recreated", in: [.comments, .help, .documents]),
-        Word("whoever", "the user who …", in: [.comments, .help, .documents]),
+        Word("told", "notified", in: [.code, .help, .messages]),
+        Word("anew", "again; made anew: recreated", in: [.comments, .help, .messages, .documents]),
+        Word("whoever", "the user who …", in: [.comments, .help, .messages, .documents]),
         Word("untold", "unreported"),
         Word("index drive", "access path"),
         Word("ordered walk", "ordered index scan"),
@@ -84,6 +84,15 @@ import Testing
             reason: "The table names columns of the file."),
     ]
 
+    static let messageExceptions: [Exception] = [
+        "RecordFile/RecordFile", "RecordFile/RecordFile+Invariants",
+        "Records/SQLiteTransaction+Zones",
+    ].map {
+        Exception(
+            path: "Sources/Server/Storage/\($0).swift", about: "\"floor\"",
+            reason: "The statements name a column; its name is stored.")
+    }
+
     static func violations(in file: SourceText) -> [Violation] {
         let texts = file.tokens.flatMap { token in
             switch token.kind {
@@ -92,15 +101,18 @@ import Testing
             case .number, .string, .symbol: [Violation]()
             }
         }
+        return texts + violations(inStringsOf: file, .help)
+    }
+
+    /// - Parameter place: `help` for the help texts, `messages` for the other strings.
+    static func violations(inStringsOf file: SourceText, _ place: Place) -> [Violation] {
         // `stratus limits` prints the limits' descriptions.
         let isAllHelp = file.path.hasSuffix("NamedLimit+All.swift")
-        let help = file.code.indices.filter {
-            file.code[$0].kind == .string && (isAllHelp || file.isHelp($0))
+        return file.code.indices.filter {
+            file.code[$0].kind == .string && (isAllHelp || file.isHelp($0)) == (place == .help)
+        }.flatMap { index in
+            violations(in: file.code[index].text, file.path, file.code[index].line, place)
         }
-        return texts
-            + help.flatMap { index in
-                violations(in: file.code[index].text, file.path, file.code[index].line, .help)
-            }
     }
 
     static func violations(inDocument text: String, _ path: String) -> [Violation] {
@@ -116,7 +128,10 @@ import Testing
         for (offset, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
         {
-            let words = words(of: line)
+            // A joined word of a string is a stored name.
+            let words: [String] =
+                place == .messages
+                ? line.lowercased().split { !$0.isLetter }.map(String.init) : words(of: line)
             for word in candidates where words.contains(word.words) {
                 found.append(
                     Violation(
@@ -166,6 +181,12 @@ import Testing
             except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
     }
 
+    @Test func messagesHaveNoBannedWords() {
+        expectNone(
+            Repository.sources.flatMap { Self.violations(inStringsOf: $0, .messages) },
+            except: Self.messageExceptions)
+    }
+
     @Test func documentsHaveNoBannedWords() throws {
         let found = try Repository.documents.flatMap {
             Self.violations(inDocument: try Repository.text($0), $0)
@@ -189,10 +210,13 @@ import Testing
             let schema = book(told)
             // It is told.
             @Flag(help: "Devices are told.") var isTold = "It is told."
-            let lawsuit = "settled"
+            let lawsuit = "Not settled yet."
+            let column = "isSettled"
             """
-        let found = Self.violations(in: SourceText(path: "a.swift", text))
+        let file = SourceText(path: "a.swift", text)
+        let found = Self.violations(in: file)
         #expect(found.map(\.line) == [1, 1, 2, 4, 5, 7, 7])
+        #expect(Self.violations(inStringsOf: file, .messages).map(\.line) == [1, 7, 8])
         #expect(
             found.first?.description
                 == "a.swift:1: The word \"schema book\" is not the field's: write schema cache.")

@@ -115,7 +115,7 @@ import Testing
             let context = RequestContext(
                 owner: people.ida.name, at: people.world.address, scope: .public,
                 .init(isForDevelopment: true, limits: .with { $0.recordsPerStep = 20 }))
-            var created = try await OwnRequests(people.world.service.components)
+            var created = try await people.world.service.components.ownRequests
                 .created(by: people.ida.name, in: context)
             while let names = try await created.next() {
                 found += names
@@ -181,7 +181,7 @@ import Testing
         try await people.ole.modify((0..<100).map { hut(.create, "o\($0)") }, scope: .public)
         let context = RequestContext(
             owner: people.ida.name, at: world.address, scope: .public, world.service.settings)
-        var created = try await OwnRequests(world.service.components)
+        var created = try await world.service.components.ownRequests
             .created(by: people.ida.name, in: context)
         let executor = CountingExecutor()
         var reads = 0

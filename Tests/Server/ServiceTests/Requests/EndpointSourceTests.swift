@@ -4,18 +4,30 @@ import Testing
 /// Rules for the sources of the service's endpoints: rules get what they need as arguments, and nothing specific
 /// to an endpoint is elsewhere.
 @Suite struct EndpointSourceTests {
+    /// The files that build the service and pass a request through it.
+    private static let pipeline: Set = [
+        "Requests/ArrivingRequest.swift", "Requests/CloudService.swift",
+        "Requests/FaultMiddleware.swift", "Requests/OwnRequests.swift",
+        "Requests/RequestPipeline.swift", "Requests/ServedEndpoint.swift",
+        "Requests/ServiceComponents.swift",
+    ]
+
     @Test func onlyEndpointsAndPipelineUseServiceComponents() throws {
-        let pipeline: Set = [
-            "Requests/FaultMiddleware.swift", "Requests/RequestPipeline.swift",
-            "Requests/ServedEndpoint.swift", "Requests/ServiceComponents.swift",
-            "Requests/CloudService.swift", "Requests/OwnRequests.swift",
-        ]
         let sources = try SourceCode.files(in: "Server/Service")
         #expect(sources.count > 100)
         let others = sources.filter { path, code in
-            ["ServiceComponents", "EndpointCall"].contains { code.contains($0) }
-                && !code.contains(": ServedEndpoint {")
-                && !pipeline.contains(path)
+            let rest = code.replacing("static func answer(_ call: EndpointCall<Self>)", with: "")
+            return ["ServiceComponents", "EndpointCall"].contains { rest.contains($0) }
+                && !Self.pipeline.contains(path)
+        }
+        #expect(others.keys.sorted() == [])
+    }
+
+    /// An endpoint takes single parts from its call, and passes nothing on that has them all.
+    @Test func noEndpointPassesComponentsOn() throws {
+        let others = try SourceCode.files(in: "Server/Service").filter { path, code in
+            code.replacing("call.components.", with: "").contains(/\bcomponents\b/)
+                && !Self.pipeline.contains(path) && !path.contains("/CloudService")
         }
         #expect(others.keys.sorted() == [])
     }

@@ -1,0 +1,62 @@
+import Foundation
+import StratusRuntime
+import Testing
+
+/// A file's lock excludes others, and ends with its object.
+@Suite struct FileLockTests {
+    private struct NoLock: Error, Equatable {
+        var code: Int32
+    }
+
+    /// Runs a body with the path of a file that does not exist.
+    private func withPath(_ body: (_ path: String) throws -> Void) rethrows {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "stratus-lock-" + UUID().uuidString)
+        // A body may have removed the file, or never created it.
+        defer { try? FileManager.default.removeItem(at: url) }
+        try body(url.path)
+    }
+
+    private func isFree(_ path: String) throws -> Bool {
+        let lock = try FileLock(ifFree: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+        return lock.map { $0.whileLocked { _ in true } } ?? false
+    }
+
+    @Test func fileIsFreeAgainWhenItsLockEnds() throws {
+        try withPath { path in
+            let lock = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+            try lock.whileLocked { _ in #expect(try !isFree(path)) }
+        }
+        try withPath { path in
+            _ = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+            #expect(try isFree(path))
+        }
+    }
+
+    @Test func sharedLocksExcludeOnlyOthers() throws {
+        try withPath { path in
+            let first = try FileLock(waitingFor: path, O_CREAT | O_RDWR, isShared: true) {
+                NoLock(code: $0)
+            }
+            let second = try FileLock(waitingFor: path, O_RDWR, isShared: true) {
+                NoLock(code: $0)
+            }
+            try first.whileLocked { _ in
+                try second.whileLocked { _ in #expect(try !isFree(path)) }
+            }
+        }
+    }
+
+    @Test func fileThatCannotBeOpenedFailsWithItsNumber() {
+        withPath { path in
+            #expect(throws: NoLock(code: ENOENT)) {
+                try FileLock(waitingFor: path, O_RDWR) { NoLock(code: $0) }
+            }
+            #expect(throws: NoLock(code: ENOENT)) {
+                try FileLock(ifFree: path, O_RDWR) { NoLock(code: $0) }
+            }
+            let lock = FileLock(ifFree: path, O_RDWR)
+            #expect(lock.map { $0.descriptor } == nil)
+        }
+    }
+}
