@@ -118,7 +118,7 @@ import Testing
         let create = ["token", "create", "--container", Self.container, "--user"]
         let refused = try await Self.run(create + ["alcie"], on: folder)
         #expect(refused.status != 0)
-        #expect(refused.error.hasPrefix("Error: There is no user alcie; "))
+        #expect(refused.error.hasPrefix("Error: There is no user alcie. "))
         #expect(try await Self.run(["token", "list"], on: folder).output == "")
         #expect(try await Self.run(["user", "list"], on: folder).output == "")
         #expect(try await Self.run(create + ["alice", "--new-user"], on: folder).status == 0)
@@ -155,7 +155,8 @@ import Testing
         let before = try FileManager.default.subpathsOfDirectory(atPath: files)
         #expect(before.contains { $0.hasSuffix(".sqlite") })
         let deleted = try await Self.run(delete + ["--confirm", container], on: folder)
-        #expect(deleted.output.hasSuffix("\ndeleted\n"), "\(deleted.error)")
+        #expect(
+            deleted.output.hasSuffix("\ndeleted: \(container), development\n"), "\(deleted.error)")
         let after = try FileManager.default.subpathsOfDirectory(atPath: files)
         #expect(!after.contains { $0.hasSuffix(".sqlite") })
         let containers = try await Self.run(["container", "list"], on: folder).output
