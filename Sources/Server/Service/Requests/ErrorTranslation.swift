@@ -36,7 +36,8 @@ final class ErrorTranslation: Sendable {
             return RequestFailure(refusal(for: error))
         default:
             logger.error(
-                "An unexpected error occurred.", metadata: ["type": "\(type(of: error))"])
+                "An operation failed with an unexpected error; it was answered with INTERNAL_ERROR.",
+                metadata: ["type": "\(type(of: error))"])
             return RequestFailure(
                 ServiceError(.internalError, "The service failed on this operation; try again."))
         }
