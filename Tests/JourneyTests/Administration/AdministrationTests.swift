@@ -217,7 +217,10 @@ import Testing
                 ["user", "create", "--email", "ida"], "correct horse\n",
                 "This is not an e-mail address"
             ),
-            (["user", "create", "--email", "i@example.org"], "short\n", "A password has 8 to 256"),
+            (
+                ["user", "create", "--email", "i@example.org"], "short\n",
+                "The password does not have 8 to 256"
+            ),
             (
                 ["user", "create", "--email", "i@example.org"], nil,
                 "Standard input has no password"
@@ -278,7 +281,8 @@ import Testing
             on: folder)
         #expect(refused.status != 0)
         #expect(
-            refused.error == "Error: The file has no certificate in PEM; give one. (/nowhere)\n")
+            refused.error
+                == "Error: The file has no certificate in PEM; give one that has. (/nowhere)\n")
         let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
         #expect(half.status != 0)
         #expect(half.error.contains("--tls-key"))
