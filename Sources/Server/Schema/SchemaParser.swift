@@ -16,7 +16,9 @@ extension ContainerSchema {
     /// - Throws: ``SchemaSyntaxError`` for the first error, also of names, marks, roles and limits.
     public init(text: String, limits: Limits = Limits()) throws(SchemaSyntaxError) {
         guard text.utf8.count <= limits.schemaTextBytes else {
-            throw SchemaSyntaxError("The text is longer than a schema may be.", at: .init())
+            throw SchemaSyntaxError(
+                "The text is longer than \(limits.schemaTextBytes) bytes, the most of a schema.",
+                at: .init())
         }
         var parser = try SchemaParser(text, limits: limits)
         self = try parser.parse()
@@ -51,7 +53,7 @@ struct SchemaParser {
             }
         }
         for (role, place) in namedRoles where !schema.roles.contains(role) {
-            throw SchemaSyntaxError("The role '\(role)' has no CREATE ROLE.", at: place)
+            throw SchemaSyntaxError("The role '\(role)' has no CREATE ROLE; add one.", at: place)
         }
         return schema
     }
@@ -178,7 +180,7 @@ struct SchemaParser {
         let place = token.place
         var rule = try scalarType()
         guard let list = rule.type.listType else {
-            throw SchemaSyntaxError("There are no lists of this type.", at: place)
+            throw SchemaSyntaxError("There are no lists of \(rule.type.rawValue).", at: place)
         }
         rule.type = list
         try expect(sign: ">")

@@ -191,7 +191,7 @@ struct SignInCounter: Sendable {
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
     ) async throws -> Accounts.SignIn {
         guard try await directory.user(recordName: userRecordName) != nil else {
-            throw ServiceError.unknownUser
+            throw ServiceError.unknownUser(userRecordName)
         }
         return try await accounts.createSession(
             for: userRecordName, staysSignedIn: staysSignedIn, at: address,

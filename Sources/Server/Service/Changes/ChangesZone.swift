@@ -95,7 +95,8 @@ extension RequestContext {
     /// Refuses databases without a change feed. The public one has a feed only for clients that use our extension.
     func checkFeed() throws {
         if scope == .public, !caller.wantsExtensions {
-            throw ServiceError.wrongDatabase("The public database has no change feed.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no change feed; query its records instead.")
         }
     }
 }

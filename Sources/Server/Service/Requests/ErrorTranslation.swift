@@ -29,7 +29,7 @@ final class ErrorTranslation: Sendable {
         case let error as ServiceError:
             return RequestFailure(error)
         case let error as WireError:
-            return RequestFailure(.invalid(error.reason))
+            return RequestFailure(.invalid(error))
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:

@@ -26,7 +26,8 @@ extension ZonesModify: ServedEndpoint {
                 call.components.savingRecords)
         }
         guard context.scope == .private, let address = try context.databaseAddress() else {
-            throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no custom zones; use the private database.")
         }
         let signer = try await call.components.tokenSigner()
         let now = context.nowMilliseconds
@@ -150,12 +151,13 @@ private struct ZoneChanges {
         }
         guard Names.isZoneName(name) else {
             throw ServiceError.invalid(
-                "A zone's name has 1 to 255 ASCII characters and no leading underscore.")
+                "The zone's name is not valid; it has 1 to 255 ASCII characters and no leading underscore."
+            )
         }
         guard try writer.zones().count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit(
-                "The database has as many zones as it may have; delete some before you"
-                    + " create more.")
+                "The database has \(context.limits.zonesPerDatabase) zones, the most allowed; delete some"
+                    + " first.")
         }
         return try records.create(name, encryptionScope: scope)
     }
@@ -166,7 +168,7 @@ private struct ZoneChanges {
         _ name: String, _ generation: Int64?, in records: inout RecordWriter
     ) throws {
         guard name != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("The default zone cannot be deleted.")
+            throw ServiceError.invalid("The default zone cannot be deleted; delete its records.")
         }
         guard let zone = try records.transaction.livingZone(named: name),
             zone.generation <= generation ?? .max
