@@ -70,7 +70,8 @@ struct SchemaParser {
         }
         guard schema.roles.count < limits.rolesPerContainer else {
             throw SchemaSyntaxError(
-                "A container has at most \(limits.rolesPerContainer) roles.", at: place)
+                "The text has more than \(limits.rolesPerContainer) roles, the most of a container.",
+                at: place)
         }
         schema.addRole(name)
         try expect(sign: ";")
@@ -86,7 +87,8 @@ struct SchemaParser {
         }
         guard schema.types.count < limits.recordTypesPerContainer else {
             throw SchemaSyntaxError(
-                "A container has at most \(limits.recordTypesPerContainer) record types.", at: place
+                "The text has more than \(limits.recordTypesPerContainer) record types, the most of a"
+                    + " container.", at: place
             )
         }
         schema.addType(name)
@@ -159,7 +161,8 @@ struct SchemaParser {
         if system == nil { definition.fieldCount += 1 }
         guard definition.fieldCount <= limits.fieldsPerRecordType else {
             throw SchemaSyntaxError(
-                "A record type has at most \(limits.fieldsPerRecordType) fields.", at: place)
+                "The record type has more than \(limits.fieldsPerRecordType) fields, the most allowed.",
+                at: place)
         }
         let typePlace = token.place
         var rule = try type()

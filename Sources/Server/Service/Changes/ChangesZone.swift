@@ -35,9 +35,12 @@ extension ChangesZone: ServedEndpoint {
                 ownerRecordName: call.context.isOwner(zone.zoneID.ownerRecordName)
                     ? nil : zone.zoneID.ownerRecordName)
         }
-        guard Set(names).count == names.count else {
+        var seen: Set<ZoneIDDictionary> = []
+        if let twice = names.first(where: { !seen.insert($0).inserted }) {
             // Otherwise one request could ask 400 times for the largest page of one zone.
-            throw ServiceError.invalid("A zone is named twice in the request; name it once.")
+            throw ServiceError.invalid(
+                "The zone '\(twice.zoneName.prefix(255))' is named twice in the request; name it once."
+            )
         }
         let stores = Stores(
             databases: call.components.databases, schemas: call.components.schemas,

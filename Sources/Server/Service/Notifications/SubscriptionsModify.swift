@@ -21,9 +21,13 @@ extension SubscriptionsModify: ServedEndpoint {
             return operation
         }
         let identifiers = operations.compactMap(\.subscription.subscriptionID)
-        guard Set(identifiers).count == identifiers.count else {
+        var seen: Set<String> = []
+        if let twice = identifiers.first(where: { !seen.insert($0).inserted }) {
             throw ServiceError.invalid(
-                "A subscriptionID is named in two operations of the request; name it in one.")
+                """
+                The subscription '\(twice.prefix(255))' is named in two operations of the request; name \
+                it in one.
+                """)
         }
         let subscriber = try await call.context.subscriber(in: call.components.databases)
         let repeated = try IdempotencyRecord(

@@ -100,7 +100,7 @@ struct SharingOutcome: Sendable {
         } catch {
             // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
             logger.warning(
-                "The links of ended shares could not be removed from the directory. They stay there without a share.",
+                "The links of ended shares could not be removed from the directory. They stay there, and open nothing.",
                 metadata: ["count": "\(unusedShortGUIDs.count)", "error": "\(error)"])
         }
     }

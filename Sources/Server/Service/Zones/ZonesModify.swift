@@ -13,12 +13,16 @@ extension ZonesModify: ServedEndpoint {
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let (request, context) = (call.request, call.context)
         try context.checkCount(request.operations.count)
-        guard
-            Set(request.operations.map { context.identity($0.zoneID) }).count
-                == request.operations.count
-        else {
+        var seen: Set<ZoneIDDictionary> = []
+        let twice = request.operations.first {
+            !seen.insert(context.identity($0.zoneID)).inserted
+        }
+        if let twice {
             throw ServiceError.invalid(
-                "A zone is named in two operations of the request; name it in one.")
+                """
+                The zone '\(twice.zoneID.zoneName.prefix(255))' is named in two operations of the request; \
+                name it in one.
+                """)
         }
         if context.isSharedDatabase {
             return try await sharedAnswer(
