@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Plays a story with one service and several devices, each a process of its own.
+"""Play a story with one service and several devices, each a process of its own.
 
 Usage: story.py FOLDER   (the folder with the built products stratus and shopping)
 
-Ends with "demo: ok" and status 0, or with "demo: failed: why" and status 1.
-Needs nothing but Python's standard library.
+End with "demo: ok" and status 0, or with "demo: failed: why" and status 1.
+Python's standard library is all that is needed.
 """
 import ctypes
 import os
@@ -90,7 +90,7 @@ class Program:
                     raise Failure(f"{self.name} ended before {what}. {self.last_error()}")
                 if not self.arrival.wait(max(0, deadline - time.monotonic())):
                     if time.monotonic() >= deadline:
-                        raise Failure(f"{self.name}: no sign of {what} in {seconds} s. "
+                        raise Failure(f"{self.name} did not print {what} within {seconds} s. "
                                       + self.last_error())
 
     def last_error(self):
@@ -180,7 +180,7 @@ def until(condition, what, seconds=ARRIVAL_SECONDS):
     start = time.monotonic()
     while not condition():
         if time.monotonic() - start > seconds:
-            raise Failure(f"not in {seconds} s: {what}")
+            raise Failure(f"after {seconds} s still not so: {what}")
         time.sleep(0.02)
     return time.monotonic() - start
 
@@ -240,7 +240,8 @@ class Story:
         self.took("60 products pasted",
                   self.tablet.seen(PRODUCTS[-1] + " added", since) - start)
         self.both_equal("both show the same 60 products")
-        require(sorted(self.tablet.names()) == sorted(PRODUCTS), "a product is missing")
+        require(sorted(self.tablet.names()) == sorted(PRODUCTS),
+                f"the tablet lacks {set(PRODUCTS) - set(self.tablet.names())}, or has items twice")
 
     def edit(self):
         self.step("Each edit is seen on the other device")

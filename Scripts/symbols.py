@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the public symbols of each library product, or compares them with the committed lists, and says which have no
+"""List the public symbols of each library product, or compare them with the committed lists, and say which have no
 doc comment.
 
 Usage: symbols.py FOLDER [--update]   (the folder with the built modules)
@@ -102,7 +102,7 @@ def main():
         return 1
     if bare:
         print("\n".join(bare))
-        print("\nerror: These public symbols have no doc comment. Say in one sentence what each is.")
+        print("\nerror: The public symbols above have no doc comment. Say in one sentence what each is.")
         return 1
     print("The public symbols are written." if update else "The public symbols are as listed.")
     return 0

@@ -63,8 +63,8 @@ struct CommandContainer: ParsableArguments {
 
     @Option(
         help: """
-            development, where record types grow by use, or production, where they must have been \
-            deployed.
+            The environment: development, where record types grow by use, or production, where \
+            they must have been deployed.
             """)
     var environment: ContainerEnvironment = .development
 

@@ -152,7 +152,9 @@ extension World {
 extension UUID {
     /// The UUID with these 16 bytes, of any version.
     package init(bytes: [UInt8]) {
-        precondition(bytes.count == MemoryLayout<uuid_t>.size, "A UUID has 16 bytes.")
+        precondition(
+            bytes.count == MemoryLayout<uuid_t>.size,
+            "There are \(bytes.count) bytes for a UUID, which has 16.")
         self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }

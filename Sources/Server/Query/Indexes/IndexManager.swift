@@ -271,7 +271,8 @@ package final class IndexManager: Sendable {
             } catch {
                 // The progress is stored; the next request for one of the types continues from there.
                 logger.error(
-                    "Building an index failed.", metadata: ["type": "\(type(of: error))"])
+                    "An index could not be built; it is continued at the next request that needs it.",
+                    metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
                 state.withLock { $0.prepared[store.address] = nil }
             }
             isDone = state.withLock { state in

@@ -41,10 +41,7 @@ struct FilterChecking {
             filter.value.fitted(to: $0, isDeclared: filter.isTypeDeclared)
         }.first
         if let value { return value }
-        guard let first = expected.first else {
-            throw ServiceError.invalid(
-                "The comparator \(filter.comparator.rawValue) does not fit the field's type.")
-        }
+        guard let first = expected.first else { throw ServiceError.misfit(filter, type) }
         throw ServiceError.expected(first)
     }
 
@@ -53,8 +50,8 @@ struct FilterChecking {
             let radius = filter.distanceMetres, radius >= 0
         else {
             throw ServiceError.invalid(
-                "The comparator NEAR has no place on the earth or no distance in"
-                    + " metres; give it both.")
+                "The filter on '\(filter.field.spelling)' with NEAR has no place on the earth or no"
+                    + " distance in metres; give it both.")
         }
     }
 
@@ -67,8 +64,7 @@ struct FilterChecking {
         for name in try searchedFields(filter) {
             guard let rule = try rule(of: .user(name)) else { continue }
             guard rule.type == .string || rule.type == .stringList else {
-                throw ServiceError.invalid(
-                    "The comparator \(filter.comparator.rawValue) does not fit the field's type.")
+                throw ServiceError.misfit(filter, rule.type)
             }
             if !isLenient { try expect(.searchable, of: .user(name)) }
             condition.searchedFields.append((name, rule.type))
@@ -158,6 +154,15 @@ extension QueryDictionary.FieldName {
 }
 
 extension ServiceError {
+    /// A comparator that the type of a filter's field does not have.
+    fileprivate static func misfit(
+        _ filter: QueryDictionary.Filter, _ type: FieldType
+    ) -> ServiceError {
+        invalid(
+            "The comparator \(filter.comparator.rawValue) does not fit the field"
+                + " '\(filter.field.spelling)', which has the type \(type.rawValue).")
+    }
+
     static func notMarked(_ mark: FieldIndexes, _ field: String) -> ServiceError {
         let word =
             mark == .queryable ? "queryable" : mark == .sortable ? "sortable" : "searchable"

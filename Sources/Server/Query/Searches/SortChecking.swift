@@ -20,22 +20,28 @@ extension RecordOrder {
         guard let rule = try checking.rule(of: sort.field), !rule.isEncrypted else { return nil }
         if let centre = sort.relativeLocation {
             guard rule.type == .location else {
-                throw ServiceError.invalid("A sort by distance needs a LOCATION field; name one.")
+                throw ServiceError.invalid(
+                    "The field '\(sort.field.spelling)' of a sort by distance has the type"
+                        + " \(rule.type.rawValue); name a LOCATION field.")
             }
             guard centre.isOnEarth, sort.isAscending else {
                 throw ServiceError.invalid(
-                    "A sort by distance starts at a place on the earth and ascends; give it both.")
+                    "The sort by the distance of '\(sort.field.spelling)' descends or starts at no place"
+                        + " on the earth; let it ascend from one.")
             }
             try checking.expect(.sortable, of: sort.field)
             return Key(field: sort.field, type: rule.type, isAscending: true, centre: centre)
         }
         guard rule.type != .location else {
             throw ServiceError.invalid(
-                "A sort by a LOCATION field has no location to measure from; give one.")
+                "The sort by the LOCATION field '\(sort.field.spelling)' has no place to measure from;"
+                    + " give one in relativeLocation.")
         }
         try checking.expect(.sortable, of: sort.field)
         guard rule.type.isOrdered else {
-            throw ServiceError.invalid("The values of a sort field must have an order.")
+            throw ServiceError.invalid(
+                "The field '\(sort.field.spelling)' has the type \(rule.type.rawValue), whose values"
+                    + " have no order; sort by another field.")
         }
         return Key(field: sort.field, type: rule.type, isAscending: sort.isAscending)
     }

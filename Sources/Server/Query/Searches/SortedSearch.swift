@@ -111,7 +111,7 @@ struct SortedSearch {
     private func inOrder() throws -> RecordSearch.Page {
         var alternative: Alternative?
         guard let page = try inOrder(&alternative, nil) else {
-            preconditionFailure("A scan was given up without another way.")
+            preconditionFailure("A scan was given up although there is no other access path.")
         }
         return page
     }

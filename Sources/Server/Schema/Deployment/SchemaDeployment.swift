@@ -44,7 +44,8 @@ public struct SchemaDeployment: Sendable {
         let address = address(environment)
         guard try await directory.container(address) else {
             throw SchemaRefusal(
-                "There is no container '\(container)' in the \(environment.rawValue) environment.")
+                "There is no container '\(container)' in the \(environment.rawValue) environment; see"
+                    + " `stratus container list`.")
         }
         return ContainerSchema(try await directory.schema(of: address))
     }
@@ -147,7 +148,8 @@ public struct SchemaDeployment: Sendable {
             if review.changes.isEmpty { return review }
             guard review.isPermitted else {
                 throw SchemaRefusal(
-                    "The schema breaks invariants that protect stored data and published apps.",
+                    "The schema breaks invariants that protect stored data and published apps; undo these"
+                        + " changes:",
                     violations: review.refused)
             }
             var rows = new.rows
@@ -159,7 +161,8 @@ public struct SchemaDeployment: Sendable {
             }
         }
         throw SchemaRefusal(
-            "The schema was changed by saves again and again; try again when there are fewer.")
+            "The schema of \(container) was changed by saves meanwhile; try again when there are fewer."
+        )
     }
 
     private func address(_ environment: ContainerEnvironment) -> ContainerAddress {
@@ -205,7 +208,8 @@ extension SchemaDeployment {
             )
         }
         guard let user = try await directory.user(named: userName) else {
-            throw SchemaRefusal("There is no user named '\(userName)'.")
+            throw SchemaRefusal(
+                "There is no user named '\(userName)'; see `stratus user list`.")
         }
         try await directory.setRole(
             role, of: user.recordName, in: address(environment), isAssigned: isAssigned)

@@ -16,7 +16,9 @@ extension ContainerSchema {
     /// - Throws: ``SchemaSyntaxError`` for the first error, also of names, marks, roles and limits.
     public init(text: String, limits: Limits = Limits()) throws(SchemaSyntaxError) {
         guard text.utf8.count <= limits.schemaTextBytes else {
-            throw SchemaSyntaxError("The text is longer than a schema may be.", at: .init())
+            throw SchemaSyntaxError(
+                "The text is longer than \(limits.schemaTextBytes) bytes, the most of a schema.",
+                at: .init())
         }
         var parser = try SchemaParser(text, limits: limits)
         self = try parser.parse()
@@ -51,7 +53,7 @@ struct SchemaParser {
             }
         }
         for (role, place) in namedRoles where !schema.roles.contains(role) {
-            throw SchemaSyntaxError("The role '\(role)' has no CREATE ROLE.", at: place)
+            throw SchemaSyntaxError("The role '\(role)' has no CREATE ROLE; add one.", at: place)
         }
         return schema
     }
@@ -68,7 +70,8 @@ struct SchemaParser {
         }
         guard schema.roles.count < limits.rolesPerContainer else {
             throw SchemaSyntaxError(
-                "A container has at most \(limits.rolesPerContainer) roles.", at: place)
+                "The text has more than \(limits.rolesPerContainer) roles, the most of a container.",
+                at: place)
         }
         schema.addRole(name)
         try expect(sign: ";")
@@ -84,7 +87,8 @@ struct SchemaParser {
         }
         guard schema.types.count < limits.recordTypesPerContainer else {
             throw SchemaSyntaxError(
-                "A container has at most \(limits.recordTypesPerContainer) record types.", at: place
+                "The text has more than \(limits.recordTypesPerContainer) record types, the most of a"
+                    + " container.", at: place
             )
         }
         schema.addType(name)
@@ -157,7 +161,8 @@ struct SchemaParser {
         if system == nil { definition.fieldCount += 1 }
         guard definition.fieldCount <= limits.fieldsPerRecordType else {
             throw SchemaSyntaxError(
-                "A record type has at most \(limits.fieldsPerRecordType) fields.", at: place)
+                "The record type has more than \(limits.fieldsPerRecordType) fields, the most allowed.",
+                at: place)
         }
         let typePlace = token.place
         var rule = try type()
@@ -178,7 +183,7 @@ struct SchemaParser {
         let place = token.place
         var rule = try scalarType()
         guard let list = rule.type.listType else {
-            throw SchemaSyntaxError("There are no lists of this type.", at: place)
+            throw SchemaSyntaxError("There are no lists of \(rule.type.rawValue).", at: place)
         }
         rule.type = list
         try expect(sign: ">")

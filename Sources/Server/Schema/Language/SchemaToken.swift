@@ -63,10 +63,12 @@ struct SchemaLexer {
         default:
             let word = take { Self.isWord($0) }
             guard !word.isEmpty else {
-                throw SchemaSyntaxError("Unexpected character.", at: start)
+                throw SchemaSyntaxError(
+                    "The character '\(scalar)' belongs to no word or sign.",
+                    at: start)
             }
             guard word.utf8.count <= Self.wordBytes else {
-                throw SchemaSyntaxError("A name has at most 255 characters.", at: start)
+                throw SchemaSyntaxError("The name is longer than 255 characters.", at: start)
             }
             return SchemaToken(kind: .word(word), place: start)
         }
@@ -82,7 +84,7 @@ struct SchemaLexer {
         }
         advance()
         guard name.utf8.count <= Self.wordBytes else {
-            throw SchemaSyntaxError("A name has at most 255 characters.", at: start)
+            throw SchemaSyntaxError("The name is longer than 255 characters.", at: start)
         }
         return name
     }

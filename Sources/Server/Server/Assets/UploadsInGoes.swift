@@ -55,7 +55,7 @@ extension Routes {
         case .kept(let bytes): return offsetAnswer(bytes)
         case .otherOffset(let bytes):
             var response = Response(
-                RequestFailure(.uploadOffset), uuid: service.newUUID(),
+                RequestFailure(.uploadOffset(offset, kept: bytes)), uuid: service.newUUID(),
                 knowsOurs: request.knowsOurs)
             response.status = .conflict
             response.headers[.uploadOffset] = String(bytes)
@@ -84,11 +84,15 @@ extension HTTPField.Name {
 extension ServiceError {
     fileprivate static let uploadHeaders = ServiceError(
         .badRequest,
-        "Say with Upload-Offset where the bytes begin and with Upload-Complete (?0 or ?1) whether they end"
-            + " the asset; send them as they are, in no form.",
+        """
+        The part lacks Upload-Offset or Upload-Complete, or is a form. Send the bytes as they are, in \
+        Upload-Offset where they begin, and in Upload-Complete ?1 if they end the asset or ?0 if not.
+        """,
         frameworkCode: .invalidArguments)
 
-    fileprivate static let uploadOffset = ServiceError(
-        .badRequest, "The bytes do not begin where those end that are there; see Upload-Offset.",
-        frameworkCode: .invalidArguments)
+    fileprivate static func uploadOffset(_ offset: Int64, kept bytes: Int64) -> ServiceError {
+        invalid(
+            "The part begins at byte \(offset), and \(bytes) bytes were received; continue at \(bytes)."
+        )
+    }
 }

@@ -85,8 +85,9 @@ struct InflatedBody: AsyncSequence, Sendable {
             inflatedBytes += piece.readableBytes
             let mostOfRatio = Swift.max(
                 InflatedBody.bytesAlwaysInflated, InflatedBody.ratio * arrivedBytes)
-            guard inflatedBytes <= source.limitBytes ?? .max, inflatedBytes <= mostOfRatio else {
-                throw RequestFailure(.inflatesTooMuch, unreadBody: .tooLarge)
+            let most = Swift.min(source.limitBytes ?? .max, mostOfRatio)
+            guard inflatedBytes <= most else {
+                throw RequestFailure(.inflatesTooMuch(most), unreadBody: .tooLarge)
             }
             return piece
         }
@@ -112,8 +113,8 @@ struct InflatedBodies: ServerMiddleware {
         case "gzip", "x-gzip", "deflate": break
         default:
             var response = Response(
-                RequestFailure(.unknownCoding), uuid: service.newUUID(),
-                knowsOurs: request.knowsOurs)
+                RequestFailure(.unknownCoding(request.headers[.contentEncoding] ?? "")),
+                uuid: service.newUUID(), knowsOurs: request.knowsOurs)
             response.status = .unsupportedMediaType
             response.headers[.acceptEncoding] = "gzip, deflate"
             if request.mayHaveLongBody { response.headers[.connection] = "close" }
@@ -155,18 +156,23 @@ extension Request {
 }
 
 extension ServiceError {
-    fileprivate static let unknownCoding = ServiceError(
-        .badRequest,
-        "The body has a Content-Encoding that the service cannot read; Accept-Encoding names those it can."
-    )
+    fileprivate static func unknownCoding(_ coding: String) -> ServiceError {
+        ServiceError(
+            .badRequest,
+            "The service cannot read the body's Content-Encoding \(coding); send gzip, deflate or none."
+        )
+    }
 
     fileprivate static let bodyNotInflated = ServiceError(
         .badRequest,
         "The body does not match its Content-Encoding, or is incomplete; send it again."
     )
 
-    fileprivate static let inflatesTooMuch = ServiceError(
-        .badRequest,
-        "The body is too large once it is inflated; send fewer records at a time, or without a coding.",
-        frameworkCode: .limitExceeded)
+    fileprivate static func inflatesTooMuch(_ limitBytes: Int) -> ServiceError {
+        overLimit(
+            """
+            The body inflates to more than \(limitBytes) bytes; send fewer records at a time, or \
+            without a Content-Encoding.
+            """)
+    }
 }

@@ -46,7 +46,7 @@ package final class TLSFiles: Sendable {
         } catch {
             throw Unusable(
                 message:
-                    "The file has no certificate in PEM; give one.", path: certificatePath,
+                    "The file has no certificate in PEM; give one that has.", path: certificatePath,
                 cause: error)
         }
         do {
@@ -60,8 +60,8 @@ package final class TLSFiles: Sendable {
         } catch {
             throw Unusable(
                 message:
-                    "The file does not contain the certificate's key in PEM without a password;"
-                    + " export the key in that form.",
+                    "The file does not have the certificate's key in PEM without a password; export"
+                    + " the key in that form.",
                 path: keyPath, cause: error)
         }
     }

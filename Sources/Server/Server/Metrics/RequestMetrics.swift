@@ -118,6 +118,8 @@ extension Routes {
 extension ServiceError {
     static let metricsAreForOthers = ServiceError(
         .accessDenied,
-        "Metrics are only for this machine's own programs, or with the token of --metrics-token."
-    )
+        """
+        Metrics are only for this machine's own programs; from elsewhere, send the token of \
+        --metrics-token as a bearer token.
+        """)
 }

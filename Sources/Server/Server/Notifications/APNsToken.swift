@@ -59,5 +59,6 @@ actor APNsToken {
 /// The signing key is not an ES256 key in PEM.
 package struct APNsKeyError: Error, CustomStringConvertible {
     package let description =
-        "The push service's key cannot be read. Give the .p8 file that Apple handed out."
+        "The file has no signing key for Apple's push service; give the .p8 file from Apple's"
+        + " developer account."
 }

@@ -17,7 +17,7 @@ extension Routes {
             var response = await respond(to: request) {
                 try checkRate(of: request, context)
                 guard let token = request.uri.queryParameters["tok"] else {
-                    throw RequestFailure(.unknownAddress)
+                    throw RequestFailure(.noPushToken)
                 }
                 let payload = try await poll(String(token), in: request)
                 return Response(wireBytes: NotificationPayload.wireBytes(of: payload))
@@ -49,4 +49,11 @@ extension Routes {
             return nil
         }
     }
+}
+
+extension ServiceError {
+    fileprivate static let noPushToken = ServiceError(
+        .notFound,
+        "The long poll's address lacks the parameter tok; use the address that tokens/create answers."
+    )
 }

@@ -85,7 +85,7 @@ extension SignInPages {
                     [
                         "heading": "Your account is deleted",
                         "sentence":
-                            "Its data is gone from here. Devices keep what apps left on them.",
+                            "Its data is deleted from this service. Devices keep what apps stored on them.",
                     ])
             }
         default: return try await show(account, request)

@@ -23,7 +23,7 @@ extension PageTemplates {
         """
         <p><strong>{{name}}</strong></p>
         {{#notice}}<p role="status">{{notice}}</p>{{/notice}}
-        {{#code}}<p>Your recovery code. Keep it where you keep no password; it is valid until your password \
+        {{#code}}<p>Your recovery code. Keep it apart from your password; it is valid until your password \
         changes.</p>
         <p><strong>{{code}}</strong></p>{{/code}}
         <h2>Where you are signed in</h2>
@@ -68,7 +68,7 @@ extension PageTemplates {
         "Delete my account",
         """
         <p>Everything that apps keep for <strong>{{name}}</strong> here is deleted, and cannot be brought back. \
-        What you shared ends for the others; what others shared with you stays theirs.</p>
+        People with whom you shared something lose access to it; what others shared with you stays theirs.</p>
         <form method="post" action="/auth/account">
         \(hidden)
         <input type="hidden" name="action" value="delete-now">

@@ -138,6 +138,7 @@ struct FormFile {
 
 extension ServiceError {
     static let malformedForm = ServiceError(
-        .badRequest, "The form has no file, or has no end; send the bytes alone.",
+        .badRequest,
+        "The form has no file or does not end; send the asset's bytes as the body, without a form.",
         frameworkCode: .invalidArguments)
 }

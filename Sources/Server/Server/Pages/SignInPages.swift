@@ -200,7 +200,7 @@ struct SignInPages: Sendable {
                 "message",
                 [
                     "heading": "This did not work",
-                    "sentence": "The service could not take the form. Try again.",
+                    "sentence": "The service could not process the form. Go back and try again.",
                 ], status: answer.status)
             if let connection = answer.headers[.connection] {
                 page.headers[.connection] = connection

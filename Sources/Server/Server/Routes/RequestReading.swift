@@ -33,7 +33,7 @@ struct RequestHead: Sendable {
         }
         let separators = request.uri.query?.utf8.count { $0 == UInt8(ascii: "&") } ?? 0
         guard separators < limits.parametersPerRequest else {
-            throw RequestFailure(.tooManyParameters)
+            throw RequestFailure(.tooManyParameters(limits.parametersPerRequest))
         }
         let query = request.uri.queryParameters
         // CloudKit JS, version 1, called the web-auth token ckSession.
@@ -74,13 +74,20 @@ extension HTTPField.Name {
 
 extension ServiceError {
     static let unknownAddress = ServiceError(
-        .notFound, "There is nothing at this address; see Documentation/Wire.md for the paths.")
+        .notFound,
+        """
+        There is no endpoint at this address. Those of a database are at \
+        /database/1/CONTAINER/ENVIRONMENT/DATABASE/…; see Documentation/Wire.md for all paths.
+        """)
 
-    static let bodyTooLarge = overLimit(
-        "The request's body is too large; send fewer records at a time.")
+    static func bodyTooLarge(_ limitBytes: Int) -> ServiceError {
+        overLimit(
+            "The request's body is larger than \(limitBytes) bytes; send fewer records at a time.")
+    }
 
-    static let tooManyParameters = overLimit(
-        "The address has too many parameters; see Limits.parametersPerRequest.")
+    static func tooManyParameters(_ limit: Int) -> ServiceError {
+        overLimit("The address has more than \(limit) parameters; send fewer.")
+    }
 
     static let bodyBroken = ServiceError(
         .badRequest, "The request's body is incomplete; send it again.")
@@ -108,12 +115,14 @@ extension Request {
         if let announced = headers[.contentLength].flatMap({ Int($0) }),
             announced > limits.requestBodyBytes
         {
-            throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
+            throw RequestFailure(
+                .bodyTooLarge(limits.requestBodyBytes), unreadBody: .tooLarge)
         }
         do {
             return try await body.collect(upTo: limits.requestBodyBytes)
         } catch is NIOTooManyBytesError {
-            throw RequestFailure(.bodyTooLarge, unreadBody: .tooLarge)
+            throw RequestFailure(
+                .bodyTooLarge(limits.requestBodyBytes), unreadBody: .tooLarge)
         } catch {
             throw RequestFailure.ofBody(error)
         }

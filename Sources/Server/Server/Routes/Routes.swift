@@ -244,5 +244,9 @@ struct Routes: Sendable {
 
 extension ServiceError {
     static let unexpected = ServiceError(
-        .internalError, "The service failed; its log has the details under the uuid.")
+        .internalError,
+        """
+        The service failed on this request; tell its operator the uuid, under which its log has the \
+        details.
+        """)
 }

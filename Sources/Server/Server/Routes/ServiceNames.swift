@@ -83,7 +83,7 @@ struct NameCheck: ServerMiddleware {
             !routes.names.contains(authority, localAddress: context.localAddress),
             request.uri.path != "/health"
         else { return try await next(request, context) }
-        return await routes.respond(to: request) { throw RequestFailure(.foreignName) }
+        return await routes.respond(to: request) { throw RequestFailure(.foreignName(authority)) }
     }
 }
 
@@ -113,14 +113,19 @@ struct DevelopmentCheck: ServerMiddleware {
 }
 
 extension ServiceError {
-    static let foreignName = ServiceError(
-        .badRequest,
-        """
-        The service is not known by this name; its operator can add the name with --host-name or \
-        --public-url.
-        """)
+    static func foreignName(_ authority: String) -> ServiceError {
+        ServiceError(
+            .badRequest,
+            """
+            The service is not known by the name \(authority); its operator can add the name with \
+            --host-name or --public-url.
+            """)
+    }
 
     static let foreignPage = ServiceError(
         .accessDenied,
-        "The endpoints for development are only for this machine's own programs and pages.")
+        """
+        The endpoints for development are only for this machine's own programs and pages; call them \
+        by a name of this machine, such as localhost.
+        """)
 }

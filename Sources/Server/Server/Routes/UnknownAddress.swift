@@ -20,7 +20,8 @@ struct UnknownAddress: ServerMiddleware {
                     RequestFailure(.unknownAddress), uuid: uuid, knowsOurs: request.knowsOurs)
             }
             var response = Response(
-                RequestFailure(.wrongMethod), uuid: uuid, knowsOurs: request.knowsOurs)
+                RequestFailure(.wrongMethod(request.method.rawValue, allowed)), uuid: uuid,
+                knowsOurs: request.knowsOurs)
             response.status = .methodNotAllowed
             response.headers[.allow] = allowed.joined(separator: ", ")
             return response
@@ -75,7 +76,9 @@ struct MethodTable: Sendable {
 }
 
 extension ServiceError {
-    fileprivate static let wrongMethod = ServiceError(
-        .badRequest,
-        "The address does not support this method; the header Allow lists those that it does.")
+    fileprivate static func wrongMethod(_ method: String, _ allowed: [String]) -> ServiceError {
+        ServiceError(
+            .badRequest,
+            "The address does not support \(method); use \(allowed.joined(separator: " or ")).")
+    }
 }

@@ -144,7 +144,14 @@ struct AccountArchive {
         var offset: Int64 = 0
         while offset < reader.sizeBytes {
             let piece = try await reader.read(at: offset, count: Self.pieceBytes)
-            guard !piece.isEmpty else { throw ServiceError(.notFound, "An asset ended early.") }
+            guard !piece.isEmpty else {
+                throw ServiceError(
+                    .notFound,
+                    """
+                    The asset \(path) of the archive has fewer bytes than its database says; check the \
+                    data folder with stratus doctor.
+                    """)
+            }
             try await tar.write(piece)
             offset += Int64(piece.count)
         }

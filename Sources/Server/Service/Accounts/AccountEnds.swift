@@ -24,7 +24,7 @@ final class AccountEnds: Sendable {
                 } catch {
                     settings.logger.warning(
                         "An account could not be removed; it is tried again at the next start.",
-                        metadata: ["error": "\(type(of: error))"])
+                        metadata: ["user": "\(userRecordName)", "error": "\(type(of: error))"])
                 }
                 self.running.withLock { $0[userRecordName] = nil }
             }

@@ -41,17 +41,22 @@ extension Accounts {
         callbackURL: String? = nil
     ) async throws -> String {
         guard name.utf8.count <= 255, allowedOrigins.count <= 100 else {
-            throw ServiceError.invalid("A name has at most 255 bytes, a token at most 100 origins.")
+            throw ServiceError.invalid(
+                """
+                The token's name has more than 255 bytes, or it has more than 100 origins; give a shorter \
+                name or fewer.
+                """)
         }
         for origin in allowedOrigins where !WebOrigin.isOrigin(origin) {
             throw ServiceError.invalid(
-                "An origin is a scheme, a host and perhaps a port: https://trails.example.org.")
+                "\(origin) is not an origin; give a scheme, a host and perhaps a port, such as"
+                    + " https://trails.example.org.")
         }
         if let callbackURL, CallbackAddress(callbackURL) == nil {
             throw ServiceError.invalid(
                 """
-                A callback URL is an http or https address without a fragment, or one of an app's own \
-                scheme with a dot in it, such as org.example.trails:/signed-in.
+                \(callbackURL) is not a callback URL; give an http or https address without a \
+                fragment, or one of an app's own scheme with a dot, such as org.example.trails:/signed-in.
                 """)
         }
         try await createContainer(address)
@@ -105,7 +110,7 @@ extension Accounts {
             user = try await directory.user(named: normalised)
             if user == nil { user = try await directory.user(verifiedEmailAddress: normalised) }
         }
-        guard let user else { throw ServiceError.unknownUser }
+        guard let user else { throw ServiceError.unknownUser(name) }
         return user
     }
 
@@ -128,7 +133,8 @@ extension Accounts {
     public func setEmailVerified(_ isVerified: Bool, _ name: String) async throws {
         var user = try await user(name)
         guard user.emailAddress != nil else {
-            throw ServiceError.invalid("The user has no e-mail address.")
+            throw ServiceError.invalid(
+                "The user \(name) has no e-mail address that could be verified.")
         }
         user.isEmailVerified = isVerified
         try await update(user)
@@ -144,7 +150,8 @@ extension Accounts {
     ) async throws {
         var user = try await user(name)
         guard Accounts.normalised(emailAddress: user.name) != nil else {
-            throw ServiceError.invalid("Only users with an e-mail address sign in by password.")
+            throw ServiceError.invalid(
+                "The user \(name) has no e-mail address and so does not sign in by password.")
         }
         user.passwordHash = try await hash(password, from: networkAddress)
         user.emailAddress = user.emailAddress ?? user.name
@@ -175,7 +182,12 @@ extension Accounts {
         guard try await directory.update(user) else {
             // Refused too where the user was deleted meanwhile, which this throws.
             _ = try await self.user(user.recordName)
-            throw ServiceError(.exists, "Another user has this e-mail address.")
+            throw ServiceError(
+                .exists,
+                """
+                Another user has the verified e-mail address of \(user.name); `stratus user verify \
+                --undo` takes it back from that user.
+                """)
         }
         forget()
     }
@@ -196,7 +208,8 @@ extension Accounts {
     ) async throws -> ServerKeyRow {
         let pem = try ServerKeys.publicKey(publicKey).pemRepresentation
         guard name.utf8.count <= 255 else {
-            throw ServiceError.invalid("A name has at most 255 bytes.")
+            throw ServiceError.invalid(
+                "The key's name has more than 255 bytes; give a shorter one.")
         }
         try await createContainer(address)
         let identifier = settings.newIdentifier() + settings.newIdentifier()

@@ -204,8 +204,8 @@ public final class Accounts: Sendable {
             guard Self.isContainerIdentifier(address.container) else {
                 throw ServiceError.invalid(
                     """
-                    A container's name has at most 127 letters, digits, dots, hyphens and \
-                    underscores.
+                    The container's name is not valid: it has 1 to 127 letters, digits, dots, hyphens \
+                    and underscores, and does not begin with a dot.
                     """)
             }
             if try await !directory.container(address) {

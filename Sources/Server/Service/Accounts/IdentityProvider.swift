@@ -152,7 +152,7 @@ actor IdentityTokens {
             // Keys that are a little too old are better than none: the earlier ones stay. Without any,
             // `fetchedKeys(of:now:)` throws.
             logger.warning(
-                "The public keys of an identity provider could not be fetched. The earlier ones are used, if there are any.",
+                "The public keys of an identity provider could not be fetched. The earlier ones stay in use, if there are any.",
                 metadata: ["issuer": "\(provider.issuer)", "error": "\(error)"])
         }
         fetching[provider.issuer] = nil

@@ -89,7 +89,9 @@ final class ServerKeys: Sendable {
             }
             guard state.count < Self.capacity else {
                 throw ServiceError(
-                    .throttled, "Too many signed requests; send fewer.", retryAfterSeconds: 60)
+                    .throttled,
+                    "Too many signed requests came within the last minutes; send fewer.",
+                    retryAfterSeconds: 60)
             }
             state.used[date / 60_000, default: [:]][name] = target
             state.count += 1

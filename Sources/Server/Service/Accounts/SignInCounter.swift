@@ -191,7 +191,7 @@ struct SignInCounter: Sendable {
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?
     ) async throws -> Accounts.SignIn {
         guard try await directory.user(recordName: userRecordName) != nil else {
-            throw ServiceError.unknownUser
+            throw ServiceError.unknownUser(userRecordName)
         }
         return try await accounts.createSession(
             for: userRecordName, staysSignedIn: staysSignedIn, at: address,
@@ -201,7 +201,8 @@ struct SignInCounter: Sendable {
     /// Signs in a user by name without any proof, creating the user at first.
     func signInForDevelopment(user name: String) async throws -> Accounts.SignIn {
         guard settings.isForDevelopment else {
-            throw ServiceError(.notFound, "There is nothing at this address.")
+            throw ServiceError(
+                .notFound, "There is no dev/sign-in on this service, which runs without --dev.")
         }
         guard (1...255).contains(name.utf8.count) else {
             throw ServiceError.invalid(

@@ -63,15 +63,18 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         }
     }
 
-    static let wrong = Self(.wrong, "The e-mail address or the password is not right.")
+    static let wrong = Self(
+        .wrong, "The e-mail address or the password is not right. Type both again.")
     static let busy = Self(
         .busy, "Many people are signing in. Try again in a few seconds.", retryAfterSeconds: 5)
     static let disabled = Self(
         .disabled, "This account is disabled. Ask the operator of the service.")
     static let badEmailAddress = Self(
         .badInput, "This is not an e-mail address. Type one such as ida@example.org.")
-    static let badPassword = Self(.badInput, "A password has 8 to 256 characters.")
-    static let badName = Self(.badInput, "A name has at most 100 characters.")
+    static let badPassword = Self(
+        .badInput, "The password does not have 8 to 256 characters. Choose another.")
+    static let badName = Self(
+        .badInput, "The name has more than 100 characters. Give a shorter one.")
     static let taken = Self(
         .taken, "There is an account with this e-mail address. Sign in, or use another address.")
     /// The refusal of a sign-up where people cannot make accounts themselves.
@@ -82,7 +85,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         .expired, "This page has expired. Go back to the app and sign in again.")
 
     static let wrongCode = Self(
-        .wrong, "The e-mail address or the recovery code is not right.")
+        .wrong, "The e-mail address or the recovery code is not right. Type both again.")
     static let pageExpired = Self(
         .expired, "This page has expired. Enter your password again at /auth/account.")
     static let archiveUnderWay = Self(
@@ -90,13 +93,14 @@ public struct SignInRefusal: Error, Hashable, Sendable {
         retryAfterSeconds: 10)
     static let foreignCallback = Self(
         .foreignCallback,
-        "The app asks for your sign-in at an address that its API token does not allow. Who runs the "
-            + "service makes tokens for apps with `stratus token create --loopback` or --callback-url."
+        "The app asks for your sign-in at an address that its API token does not allow. The "
+            + "operator of the service makes tokens for apps with `stratus token create --loopback` or "
+            + "--callback-url."
     )
 
     static func tooMany(_ seconds: Double) -> Self {
         Self(
-            .tooMany, "There were too many attempts. Try again in a few minutes.",
+            .tooMany, "There were too many wrong passwords or codes. Try again in a few minutes.",
             retryAfterSeconds: seconds)
     }
 }

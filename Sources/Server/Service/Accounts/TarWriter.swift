@@ -55,7 +55,10 @@ struct TarWriter {
         if path.count <= nameBytes { return ([], path[...]) }
         guard let slash = path.prefix(prefixBytes + 1).lastIndex(of: 0x2F),
             path.count - slash - 1 <= nameBytes
-        else { throw ServiceError.invalid("A path is too long for the archive.") }
+        else {
+            throw ServiceError.invalid(
+                "The path \(String(decoding: path, as: UTF8.self)) is too long for a tar archive.")
+        }
         return (path[..<slash], path[(slash + 1)...])
     }
 

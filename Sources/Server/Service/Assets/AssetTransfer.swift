@@ -53,7 +53,8 @@ struct AssetTransfer: Sendable {
     ) throws {
         // The client may announce any number.
         guard bytes <= settings.limits.assetBytes - kept else {
-            throw RequestFailure(.assetTooLarge, unreadBody: .tooLarge)
+            throw RequestFailure(
+                .assetTooLarge(limitBytes: settings.limits.assetBytes), unreadBody: .tooLarge)
         }
         guard bytes <= room.bytes - kept else { throw room.error }
     }

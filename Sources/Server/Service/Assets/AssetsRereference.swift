@@ -15,7 +15,9 @@ extension AssetsRereference: ServedEndpoint {
         let target = try await AssetZone(
             call.request.targetZoneID ?? call.request.zoneID, in: call.context, databases, signer)
         guard source.database == target.database else {
-            throw ServiceError.invalid("An asset stays in its owner's database; upload it there.")
+            throw ServiceError.invalid(
+                "The target zone is in another owner's database than the asset; upload the asset there."
+            )
         }
         let receipts = NewReceipts(
             signer: signer, zone: target, user: try call.context.user(),
@@ -47,7 +49,8 @@ extension AssetsRereference: ServedEndpoint {
             switch try record.fields.values().first?.value {
             case .asset(let asset): return asset
             case .assetList:
-                throw ServiceError.invalid("The field is a list; name one of one asset.")
+                throw ServiceError.invalid(
+                    "The field is a list of assets; name a field with one asset.")
             default: throw ServiceError.assetNotFound
             }
         }

@@ -47,8 +47,7 @@ extension AssetsUpload: ServedEndpoint {
 
     private static func objection(to item: Item) -> ServiceError? {
         guard item.recordName.map(Names.isRecordName) ?? true else {
-            return .invalid(
-                "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+            return .badRecordName
         }
         guard Names.isIdentifier(item.fieldName) else {
             return .fieldName(item.fieldName)
@@ -62,7 +61,8 @@ extension RequestContext {
     func checkAssetCount(_ count: Int) throws {
         guard count <= limits.assetTokensPerRequest else {
             throw ServiceError.overLimit(
-                "The request asks for more assets than it may; ask for fewer in one.")
+                "The request asks for more than \(limits.assetTokensPerRequest) assets; ask for fewer at a time."
+            )
         }
     }
 }

@@ -24,7 +24,9 @@ final class UploadsUnderWay: Sendable {
             counts[user, default: 0] += 1
             return true
         }
-        guard isIn else { throw RequestFailure(.tooManyUploads, unreadBody: .refused) }
+        guard isIn else {
+            throw RequestFailure(.tooManyUploads(limit: limit), unreadBody: .refused)
+        }
         defer {
             counts.withLock { counts in
                 let left = (counts[user] ?? 1) - 1

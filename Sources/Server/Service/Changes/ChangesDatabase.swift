@@ -11,7 +11,8 @@ extension ChangesDatabase: ServedEndpoint {
     /// request.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         if call.context.scope == .public {
-            throw ServiceError.wrongDatabase("The public database has no change feed.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no change feed; query its records instead.")
         }
         return try await answer(
             call.request, in: call.context, call.components.databases,

@@ -35,9 +35,12 @@ extension ChangesZone: ServedEndpoint {
                 ownerRecordName: call.context.isOwner(zone.zoneID.ownerRecordName)
                     ? nil : zone.zoneID.ownerRecordName)
         }
-        guard Set(names).count == names.count else {
+        var seen: Set<ZoneIDDictionary> = []
+        if let twice = names.first(where: { !seen.insert($0).inserted }) {
             // Otherwise one request could ask 400 times for the largest page of one zone.
-            throw ServiceError.invalid("A zone is named twice in the request; name it once.")
+            throw ServiceError.invalid(
+                "The zone '\(twice.zoneName.prefix(255))' is named twice in the request; name it once."
+            )
         }
         let stores = Stores(
             databases: call.components.databases, schemas: call.components.schemas,
@@ -95,7 +98,8 @@ extension RequestContext {
     /// Refuses databases without a change feed. The public one has a feed only for clients that use our extension.
     func checkFeed() throws {
         if scope == .public, !caller.wantsExtensions {
-            throw ServiceError.wrongDatabase("The public database has no change feed.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no change feed; query its records instead.")
         }
     }
 }

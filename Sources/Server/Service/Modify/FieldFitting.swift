@@ -35,7 +35,8 @@ struct FieldFitting {
         if isFixed, recordType == ShareDictionary.recordType { return }
         if !schema.hasType(recordType) {
             guard schema.types.count < context.limits.recordTypesPerContainer else {
-                throw ServiceError.tooManyRecordTypes
+                throw ServiceError.tooManyRecordTypes(
+                    limit: context.limits.recordTypesPerContainer)
             }
             grow(SchemaFieldRow(recordType: recordType, field: nil, type: nil))
             for field in SchemaSystemField.allCases where !field.firstIndexes.isEmpty {
@@ -76,7 +77,10 @@ struct FieldFitting {
         } else if let type = value.type {
             guard
                 schema.fieldCount(of: recordType) < context.limits.fieldsPerRecordType
-            else { throw ServiceError.recordTypeIsFull }
+            else {
+                throw ServiceError.recordTypeIsFull(
+                    recordType, limit: context.limits.fieldsPerRecordType)
+            }
             grow(
                 SchemaFieldRow(
                     recordType: recordType, field: field.name, type: type,
@@ -140,12 +144,14 @@ struct FieldFitting {
         var reference = reference
         guard (1...255).contains(reference.recordName.utf8.count) else {
             throw ServiceError.invalid(
-                "The record name of a reference is empty or longer than 255 bytes; correct it.")
+                "The recordName of a reference is empty or longer than 255 bytes; give it 1 to 255."
+            )
         }
         if let zoneID = reference.zoneID {
             guard zoneID.name == holder.zoneName, context.isOwner(zoneID.ownerName) else {
                 throw ServiceError.invalid(
-                    "A reference must point to a record of the same zone.")
+                    "A reference names another zone than the record's; refer to a record of the same zone."
+                )
             }
         }
         reference.zoneID = ZoneID(name: holder.zoneName, ownerName: context.zoneOwner)

@@ -59,7 +59,8 @@ struct IdempotencyRecord {
         _ operationID: String, of user: String, in context: RequestContext, prefix: String
     ) throws -> OperationKey {
         guard (1...255).contains(operationID.utf8.count) else {
-            throw ServiceError.invalid("An operation's identifier has 1 to 255 bytes.")
+            throw ServiceError.invalid(
+                "The operation's identifier is empty or longer than 255 bytes; give it 1 to 255.")
         }
         return OperationKey(
             user: user, device: context.caller.device, operation: prefix + operationID)
@@ -138,7 +139,8 @@ struct IdempotencyRecord {
 
 extension ServiceError {
     fileprivate static let otherOperation = invalid(
-        "Another request was sent under this operation's identifier.")
+        "Another request was sent under this operation's identifier; send this one under a new one."
+    )
 
     fileprivate static let cancelledOperation = invalid(
         "The device cancelled this operation before its request came; send it as a new operation.")

@@ -168,7 +168,9 @@ extension ModifyDecisions {
                 excess -= 1
             }
         }
-        for key in refused { fail(key, .tooManySources) }
+        for key in refused {
+            fail(key, .tooManySources(limit: context.limits.sourcesPerTarget))
+        }
         return !refused.isEmpty
     }
 

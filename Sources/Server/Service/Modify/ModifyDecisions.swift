@@ -74,7 +74,10 @@ struct ModifyDecisions {
         for (index, item) in plan.items.enumerated()
         where references[index].count > context.limits.referencesPerRecord {
             guard case .ready(let operation) = item else { continue }
-            decisions[index] = .failed(failure(operation.key, .tooManyReferences))
+            decisions[index] = .failed(
+                failure(
+                    operation.key,
+                    .tooManyReferences(limit: context.limits.referencesPerRecord)))
         }
     }
 
@@ -119,7 +122,10 @@ struct ModifyDecisions {
         } catch let error as ServiceError {
             return .failed(failure(operation.key, error))
         } catch {
-            return unreadable(operation, "The stored record cannot be read.", error)
+            return unreadable(
+                operation,
+                "The stored record cannot be read; the operator can look at it with stratus doctor.",
+                error)
         }
     }
 
@@ -128,7 +134,7 @@ struct ModifyDecisions {
         _ operation: PlannedOperation, _ sentence: String, _ error: any Error
     ) -> Decision {
         settings.logger.error(
-            "A stored record cannot be read. Run stratus doctor.",
+            "A stored record cannot be read, so an operation on it was refused. Run stratus doctor.",
             metadata: [
                 "database": "\(context.address)", "zone": "\(operation.key.zoneName)",
                 "recordName": "\(operation.key.name)", "error": "\(error)",
@@ -145,7 +151,7 @@ struct ModifyDecisions {
             case .update, .replace: return .recordNotFound
             case .create, .forceUpdate, .forceReplace:
                 guard operation.isTypeDeclared, let recordType = operation.recordType else {
-                    return .invalid("The record has no type; name it.")
+                    return .invalid("The record has no type; name it in recordType.")
                 }
                 return plan.access[recordType].mayCreate ? nil : .createNotPermitted
             case .delete, .forceDelete: return nil
@@ -161,7 +167,9 @@ struct ModifyDecisions {
         }
         guard operation.kind.isDeletion || operation.recordType == old.type else {
             return operation.isTypeDeclared
-                ? .invalid("A record keeps its type; delete it first.") : .staleChangeTag
+                ? .invalid(
+                    "The stored record has the type \(old.type) and keeps it; delete it first.")
+                : .staleChangeTag
         }
         return nil
     }
@@ -200,7 +208,7 @@ struct ModifyDecisions {
         let content = try PlannedOperation.merge(
             old.payload, with: operation.changes, limits: context.limits)
         guard content.payload.count <= context.limits.recordBytes else {
-            throw ServiceError.recordTooLarge
+            throw ServiceError.recordTooLarge(limitBytes: context.limits.recordBytes)
         }
         return content
     }

@@ -81,7 +81,8 @@ struct ModifyPlan: Sendable {
             if isAsExpected { return ModifyPlan(items: items, access: planning.access) }
         }
         throw ServiceError(
-            .tryAgainLater, "The schema is changing; try again.", retryAfterSeconds: 1)
+            .tryAgainLater, "The container's schema was changed during the request; send it again.",
+            retryAfterSeconds: 1)
     }
 
     /// Whether no operation can succeed, so that the request must not create record types either.
@@ -113,7 +114,10 @@ struct ModifyPlan: Sendable {
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
                 throw ServiceError.invalid(
-                    "A record is named in two operations of the request; name it in one.")
+                    """
+                    The record '\(name.prefix(255))' is named in two operations of the request; name it \
+                    in one.
+                    """)
             }
             return key
         }
@@ -200,7 +204,9 @@ struct PlannedOperation: Sendable {
             case (nil, _): fields.append(change)
             }
         }
-        guard fields.count <= limits.fieldsPerRecord else { throw ServiceError.tooManyFields }
+        guard fields.count <= limits.fieldsPerRecord else {
+            throw ServiceError.tooManyFields(limit: limits.fieldsPerRecord)
+        }
         return Content(fields)
     }
 

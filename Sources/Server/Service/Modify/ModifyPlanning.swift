@@ -77,8 +77,7 @@ struct ModifyPlanning {
                 throw error
             }
         } else if !Names.isRecordName(key.name) {
-            throw ServiceError.invalid(
-                "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+            throw ServiceError.badRecordName
         }
         if let malformed = operation.malformedFields { throw malformed }
         var planned = PlannedOperation(
@@ -90,7 +89,7 @@ struct ModifyPlanning {
         guard !operation.kind.isDeletion else { return planned }
         if planned.recordType == nil {
             guard operation.kind != .create else {
-                throw ServiceError.invalid("The record has no type; name it.")
+                throw ServiceError.invalid("The record has no type; name it in recordType.")
             }
             planned.recordType = stored[key]?.type
             planned.isTypeDeclared = false
@@ -105,7 +104,8 @@ struct ModifyPlanning {
         planned.parentChange = record.parentRecordName
         if case .some(let name) = planned.parentChange {
             guard Names.isRecordName(name), name != key.name else {
-                throw ServiceError.invalid("A parent is another record of the zone.")
+                throw ServiceError.invalid(
+                    "The parent is not another record's name; name a record of the same zone.")
             }
             // A caller who replaces the record need not see the parent that it had before.
             if planned.kind != .replace || stored[key]?.parent != name {
@@ -128,12 +128,12 @@ struct ModifyPlanning {
     private func checkType(_ recordType: String) throws {
         if recordType == ShareDictionary.recordType { return }
         guard Names.isIdentifier(recordType) else {
-            throw ServiceError.invalid(
-                "A record type's name is a letter, then letters, digits and underscores.")
+            throw ServiceError.recordTypeName(recordType)
         }
         // Operations on a user's own record do not get here with another type.
         guard recordType != UsersRecord.type else {
-            throw ServiceError.invalid("Records of the type Users are made by the service.")
+            throw ServiceError.invalid(
+                "The service makes the records of the type Users; save records of another type.")
         }
         guard context.address.environment == .development || schema.hasType(recordType) else {
             throw ServiceError.unknownRecordType(recordType)
@@ -147,7 +147,9 @@ struct ModifyPlanning {
     private func planAssets(into planned: inout PlannedOperation) throws {
         let count = planned.changes.reduce(0) { $0 + $1.assets.count }
         guard count > 0 else { return }
-        guard count <= context.limits.assetsPerRecord else { throw ServiceError.tooManyAssets }
+        guard count <= context.limits.assetsPerRecord else {
+            throw ServiceError.tooManyAssets(limit: context.limits.assetsPerRecord)
+        }
         let old = stored[planned.key]?.payload ?? []
         func resolved(_ value: AssetReceipt) -> AssetReceipt {
             do {
@@ -174,10 +176,12 @@ struct ModifyPlanning {
     ) throws {
         let sent = try record.fields.values()
         guard sent.count <= context.limits.fieldsPerRecord else {
-            throw ServiceError.tooManyFields
+            throw ServiceError.tooManyFields(limit: context.limits.fieldsPerRecord)
         }
-        guard Set(sent.lazy.map(\.name)).count == sent.count else {
-            throw ServiceError.invalid("A field of the record is named twice; name it once.")
+        var names: Set<String> = []
+        if let twice = sent.first(where: { !names.insert($0.name).inserted }) {
+            throw ServiceError.invalid(
+                "The field '\(twice.name.prefix(255))' of the record is named twice; name it once.")
         }
         // Kept apart until all fields are valid, so that a refused record adds no fields.
         var fitting = FieldFitting(
@@ -187,7 +191,7 @@ struct ModifyPlanning {
             planned.changes.append(try fitting.fitted(field))
         }
         guard fitting.actingReferences <= context.limits.referencesPerRecord else {
-            throw ServiceError.tooManyReferences
+            throw ServiceError.tooManyReferences(limit: context.limits.referencesPerRecord)
         }
         try planAssets(into: &planned)
         planned.required +=
@@ -203,7 +207,9 @@ struct ModifyPlanning {
         }
         let sizeBytes = max(
             planned.content.payload.count, planned.merged?.content.payload.count ?? 0)
-        guard sizeBytes <= context.limits.recordBytes else { throw ServiceError.recordTooLarge }
+        guard sizeBytes <= context.limits.recordBytes else {
+            throw ServiceError.recordTooLarge(limitBytes: context.limits.recordBytes)
+        }
         schema = fitting.schema
         growth += fitting.growth
     }

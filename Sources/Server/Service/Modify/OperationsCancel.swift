@@ -18,12 +18,13 @@ extension OperationsCancel: ServedEndpoint {
         let owners = Set(request.ownerRecordNames ?? [])
         guard request.operationIDs.count <= maximumCount else {
             throw ServiceError.overLimit(
-                "A request cancels at most \(maximumCount) operations; divide it.")
+                "The request cancels more than \(maximumCount) operations; divide it.")
         }
         try context.checkCount(owners.count)
         guard context.scope != .public else {
             throw ServiceError.wrongDatabase(
-                "Operations are cancelled in the private and the shared database.")
+                "The public database has no operations to cancel; name the private or shared database."
+            )
         }
         guard let address = try context.databaseAddress() else {
             try await cancelShared(

@@ -178,7 +178,7 @@ actor Courier {
         else { return }
         let waited = Double(world.nowMilliseconds() - oldest.sinceMilliseconds)
         guard waited >= limits.protectedPollSeconds * 1_000 else {
-            throw ServiceError.tooManyPolls
+            throw ServiceError.tooManyPolls(limit: limits.pollsPerDevice)
         }
         end(oldest.poll, at: pushToken)
     }

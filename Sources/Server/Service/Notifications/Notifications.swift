@@ -120,7 +120,7 @@ final class Notifications: Sendable {
                 settings.logger.log(
                     level: isKnown ? .debug : .warning,
                     "Notifications could not be dispatched; they are tried again.",
-                    metadata: ["type": "\(type(of: error))"])
+                    metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
             }
             // A closed store never opens again in this process; its outbox is dispatched at the next start.
             let isClosed = (failure as? StorageError)?.code == .closed
@@ -238,7 +238,9 @@ final class Notifications: Sendable {
                 // The rows stay and nothing is lost: a later save removes them, or they are dispatched again at the
                 // next start.
                 isClosed = (error as? StorageError)?.code == .closed
-                settings.logger.debug("An outbox could not be cleared.")
+                settings.logger.debug(
+                    "An outbox could not be cleared; a later save or the next start clears it.",
+                    metadata: ["database": "\(address)"])
             }
             state.withLock { state in
                 guard state.runs[address]?.round == nil, isClosed || !cursor.hasLeft else { return }

@@ -66,7 +66,7 @@ actor PushQueue {
             case .delivered: return
             case .refused(let reason):
                 settings.logger.warning(
-                    "The push service refused a notification.",
+                    "The push service refused a notification. It was dropped; the device sees the change at its next fetch.",
                     metadata: [
                         "container": "\(push.containerIdentifier)", "reason": "\(reason)",
                     ])
@@ -98,7 +98,8 @@ actor PushQueue {
         } catch {
             // The token stays; the push service reports it again with the next notification.
             settings.logger.debug(
-                "A push token that is gone could not be removed.", metadata: ["error": "\(error)"])
+                "A push token that is gone could not be removed; it is tried again with the next notification.",
+                metadata: ["error": "\(error)"])
         }
     }
 

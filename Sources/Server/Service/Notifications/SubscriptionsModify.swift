@@ -21,9 +21,13 @@ extension SubscriptionsModify: ServedEndpoint {
             return operation
         }
         let identifiers = operations.compactMap(\.subscription.subscriptionID)
-        guard Set(identifiers).count == identifiers.count else {
+        var seen: Set<String> = []
+        if let twice = identifiers.first(where: { !seen.insert($0).inserted }) {
             throw ServiceError.invalid(
-                "A subscription is named in two operations of the request; name it in one.")
+                """
+                The subscription '\(twice.prefix(255))' is named in two operations of the request; name \
+                it in one.
+                """)
         }
         let subscriber = try await call.context.subscriber(in: call.components.databases)
         let repeated = try IdempotencyRecord(
@@ -86,7 +90,7 @@ private struct SubscriptionChanges {
             (1...255).contains(identifier.utf8.count)
         else {
             throw ServiceError.invalid(
-                "A subscription's name is empty or longer than 255 bytes; give it 1 to 255.")
+                "The subscriptionID is missing, empty or longer than 255 bytes; give it 1 to 255.")
         }
         if operation.kind == .delete {
             guard stored.removeValue(forKey: identifier) != nil else {
@@ -99,8 +103,8 @@ private struct SubscriptionChanges {
         let subscription = try checked(operation.subscription)
         guard stored[identifier] != nil || stored.count < context.limits.subscriptionsPerUser else {
             throw ServiceError.overLimit(
-                "The database has as many subscriptions as it may have; delete some before"
-                    + " you create more.")
+                "The user has \(context.limits.subscriptionsPerUser) subscriptions in the database, the"
+                    + " most allowed; delete some first.")
         }
         let isDuplicate = stored.contains { other, stored in
             other != identifier && stored.map(subscription.isSame) == true
@@ -114,8 +118,8 @@ private struct SubscriptionChanges {
         }
         guard row.body.count <= context.limits.subscriptionBytes else {
             throw ServiceError.overLimit(
-                "The subscription is larger than one may be; give it shorter texts and"
-                    + " filters.")
+                "The subscription is larger than \(context.limits.subscriptionBytes) bytes; give it"
+                    + " shorter texts and filters.")
         }
         do {
             _ = try row.subscription()
@@ -142,7 +146,11 @@ private struct SubscriptionChanges {
             throw ServiceError.invalid(
                 "The subscription has no type; give it query, zone or database.")
         default:
-            throw ServiceError.wrongDatabase("This database does not take such a subscription.")
+            throw ServiceError.wrongDatabase(
+                """
+                The database does not take subscriptions of this type: the public one takes query, the \
+                private one query, zone and database, and the shared one database.
+                """)
         }
     }
 
@@ -151,13 +159,15 @@ private struct SubscriptionChanges {
             guard info.additionalFields.count <= context.limits.additionalFieldsPerNotification
             else {
                 throw ServiceError.overLimit(
-                    "The subscription names more additional fields than it may; name fewer.")
+                    "The subscription names more than"
+                        + " \(context.limits.additionalFieldsPerNotification) additional fields; name fewer."
+                )
             }
         }
         if let type = subscription.recordType, !Names.isIdentifier(type),
             type != ShareDictionary.recordType
         {
-            throw ServiceError.invalid("A record type is a letter, then letters, digits and _.")
+            throw ServiceError.recordTypeName(type)
         }
         try checkFieldNames(in: subscription.query)
     }
@@ -188,7 +198,7 @@ private struct SubscriptionChanges {
         }
         guard !subscription.firesOn.isEmpty else {
             throw ServiceError.invalid(
-                "The subscription does not say on which changes it fires; name them.")
+                "The subscription does not say on which changes it fires; name them in firesOn.")
         }
         try context.checkLength(of: query)
         _ = try RecordMatcher(query, schema: ContainerSchema(), isLenient: true)

@@ -257,13 +257,15 @@ private func pow2(_ exponent: Double) -> Double {
 extension ServiceError {
     static func throttled(afterSeconds seconds: Double) -> ServiceError {
         ServiceError(
-            .throttled, "Too many requests; wait for retryAfter seconds.",
+            .throttled, "The sender has sent too many requests; wait for retryAfter seconds.",
             retryAfterSeconds: max(0.1, (seconds * 10).rounded(.up) / 10),
             frameworkCode: .requestRateLimited)
     }
 
     /// Too many requests wait already: of this user, or of all.
     static let tooManyWaiting = ServiceError(
-        .tryAgainLater, "Too many requests wait; send fewer at a time.", retryAfterSeconds: 1,
+        .tryAgainLater,
+        "Too many of the sender's or all requests wait for their turn; send fewer at a time.",
+        retryAfterSeconds: 1,
         frameworkCode: .zoneBusy)
 }

@@ -46,8 +46,8 @@ final class TransferMeter: Sendable {
             guard total >= mark, total - bytes < mark else { continue }
             logger.warning(
                 """
-                A container's clients have moved much of the bytes of a day; raise the limit \
-                transferBytesPerDay if that is as it should be.
+                The clients of a container have used up much of its bytes per day; raise the limit \
+                transferBytesPerDay if that is expected.
                 """,
                 metadata: [
                     "container": "\(container.container)", "share": "\(share)",

@@ -29,14 +29,15 @@ final class ErrorTranslation: Sendable {
         case let error as ServiceError:
             return RequestFailure(error)
         case let error as WireError:
-            return RequestFailure(.invalid(error.reason))
+            return RequestFailure(.invalid(error))
         case is CancellationError:
             return RequestFailure(.cancelled)
         case let error as StorageError:
             return RequestFailure(refusal(for: error))
         default:
             logger.error(
-                "An unexpected error occurred.", metadata: ["type": "\(type(of: error))"])
+                "An operation failed with an unexpected error; it was answered with INTERNAL_ERROR.",
+                metadata: ["type": "\(type(of: error))"])
             return RequestFailure(
                 ServiceError(.internalError, "The service failed on this operation; try again."))
         }

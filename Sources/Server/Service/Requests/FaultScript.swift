@@ -26,7 +26,9 @@ package final class FaultScript: Sendable {
         }
         guard hasRoom else {
             throw RequestFailure(
-                .overLimit("A fault script has at most 1,000 faults; clear it first."))
+                .overLimit(
+                    "The fault script would have more than \(Self.capacity) faults; clear it first."
+                ))
         }
     }
 

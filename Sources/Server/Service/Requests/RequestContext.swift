@@ -88,7 +88,9 @@ public struct RequestContext: Sendable {
 
     /// Refuses a request with more items than one request may have.
     func checkCount(_ count: Int) throws {
-        guard count <= limits.operationsPerRequest else { throw ServiceError.tooManyOperations }
+        guard count <= limits.operationsPerRequest else {
+            throw ServiceError.tooManyItems(count, limit: limits.operationsPerRequest)
+        }
     }
 
     /// Refuses a list of names that is longer than any record could need: it is compared with every record of the
@@ -96,7 +98,9 @@ public struct RequestContext: Sendable {
     func checkNames(_ names: [String]?) throws {
         guard (names?.count ?? 0) <= limits.fieldsPerRecord else {
             throw ServiceError.overLimit(
-                "The request names too many keys or record types. Name fewer.")
+                """
+                The request names more than \(limits.fieldsPerRecord) keys or record types; name fewer.
+                """)
         }
     }
 
@@ -104,13 +108,18 @@ public struct RequestContext: Sendable {
     func checkLength(of query: QueryDictionary) throws {
         guard query.filterBy.count + query.sortBy.count <= limits.filtersPerQuery else {
             throw ServiceError.overLimit(
-                "The query has too many filters and sort keys. Give it fewer.")
+                "The query has more than \(limits.filtersPerQuery) filters and sort keys; give it fewer."
+            )
         }
         guard
             query.filterBy.reduce(0, { $0 + $1.valueBytes }) <= limits.filterBytesPerQuery,
             query.filterBy.allSatisfy({ $0.value.longestBytes <= limits.filterValueBytes })
         else {
-            throw ServiceError.overLimit("The query's values are too long. Give it shorter ones.")
+            throw ServiceError.overLimit(
+                """
+                A value of the query has more than \(limits.filterValueBytes) bytes, or all have more \
+                than \(limits.filterBytesPerQuery); give shorter ones.
+                """)
         }
         guard
             query.filterBy.allSatisfy({ filter in
@@ -119,7 +128,10 @@ public struct RequestContext: Sendable {
                     isSearch ? filter.value.searchTokens.count : filter.value.members?.count ?? 0
                 return count <= limits.valuesPerFilter
             })
-        else { throw ServiceError.overLimit("A filter has too many values. Give it fewer.") }
+        else {
+            throw ServiceError.overLimit(
+                "A filter has more than \(limits.valuesPerFilter) values; give it fewer.")
+        }
     }
 
     /// The number of results in a page: at most CloudKit's, unless a client that knows our extensions asks for more.

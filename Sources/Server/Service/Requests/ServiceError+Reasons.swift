@@ -19,16 +19,19 @@ extension ServiceError {
     static let authenticationFailed = ServiceError(
         .authenticationFailed, "Authentication failed")
     static let accountDisabled = ServiceError(
-        .accessDenied, "The account is disabled.", frameworkCode: .managedAccountRestricted)
+        .accessDenied, "The account is disabled. Ask the operator of the service.",
+        frameworkCode: .managedAccountRestricted)
     static let serverInOthersDatabase = ServiceError(
         .accessDenied, "A server-to-server key can use only the public database.",
         frameworkCode: .permissionFailure)
     static let identityProviderUnreachable = ServiceError(
         .tryAgainLater, "The identity provider's keys cannot be fetched now; try again later.",
         retryAfterSeconds: 30)
-    static let unknownUser = ServiceError(.notFound, "There is no user with this name.")
+    static func unknownUser(_ name: String) -> ServiceError {
+        ServiceError(.notFound, "There is no user \(name); `stratus user list` prints all.")
+    }
     static let signInNeeded = ServiceError(.authenticationRequired, "request needs authorization")
-    static let longClientID = invalid("A clientId has at most 255 bytes.")
+    static let longClientID = invalid("The clientId has more than 255 bytes; send a shorter one.")
     static let createNotPermitted = notPermitted("CREATE operation not permitted")
     static let readNotPermitted = notPermitted("READ operation not permitted")
     static let writeNotPermitted = notPermitted("WRITE operation not permitted")
@@ -39,13 +42,18 @@ extension ServiceError {
 
     // MARK: Whole requests
 
-    static let tooManyOperations = overLimit(
-        "The request has too many operations. Send fewer at a time.")
+    static func tooManyItems(_ count: Int, limit: Int) -> ServiceError {
+        overLimit(
+            "The request has \(count) operations or items, and at most \(limit) are allowed; send fewer."
+        )
+    }
     static let atomicFailure = ServiceError(.atomicError, "Atomic failure")
     static let cancelled = ServiceError(
-        .tryAgainLater, "The request was cancelled.", retryAfterSeconds: 1)
+        .tryAgainLater, "The request was cancelled before it was done; send it again.",
+        retryAfterSeconds: 1)
     static let storeUnavailable = ServiceError(
-        .tryAgainLater, "The service's store is not available.", retryAfterSeconds: 5)
+        .tryAgainLater, "The service's storage is not available; send the request again later.",
+        retryAfterSeconds: 5)
 
     static let databaseDamaged = ServiceError(
         .tryAgainLater,
@@ -53,7 +61,7 @@ extension ServiceError {
         retryAfterSeconds: 60, stratusCode: .databaseDamaged)
     static let diskFull = ServiceError(
         .tryAgainLater,
-        "The service's disk is full: records can be read and deleted, but not saved.",
+        "The service's disk is full: records can be read and deleted; save again when it has room.",
         retryAfterSeconds: 30, stratusCode: .diskFull)
 
     // MARK: Zones and tokens
@@ -91,13 +99,30 @@ extension ServiceError {
     static let systemField = ServiceError(
         .accessDenied, "Unprivileged attempt to insert a system field",
         frameworkCode: .permissionFailure)
-    static let badFieldName = invalid(
-        "A field's name is a letter, then letters, digits and underscores.")
     /// The refusal of a field name that an app may not use.
     static func fieldName(_ name: String) -> ServiceError {
-        name.hasPrefix("_") ? systemField : badFieldName
+        if name.hasPrefix("_") { return systemField }
+        return invalid(
+            """
+            The field name '\(name.prefix(255))' is not valid; a name is a letter, then letters, digits \
+            and underscores, 255 at most.
+            """)
     }
-    static let tooManyFields = overLimit("The record has more fields than a record may have.")
+    static let badRecordName = invalid(
+        """
+        The record's name is not valid; a name has 1 to 255 ASCII characters and no leading \
+        underscore.
+        """)
+    static func recordTypeName(_ name: String) -> ServiceError {
+        invalid(
+            """
+            The record type '\(name.prefix(255))' is not valid; a type is a letter, then letters, digits \
+            and underscores, 255 at most.
+            """)
+    }
+    static func tooManyFields(limit: Int) -> ServiceError {
+        overLimit("The record has more than \(limit) fields; divide it into several records.")
+    }
     static let lookupTooLarge = overLimit(
         "The records are too large for one answer; look up fewer at a time.")
     static let modifyTooLarge = overLimit(
@@ -108,9 +133,12 @@ extension ServiceError {
     static let privateQuotaExceeded = ServiceError(
         .quotaExceeded, "The user's storage is full; delete records of the private database.",
         frameworkCode: .quotaExceeded)
-    static let recordTooLarge = overLimit("The record is larger than a record may be.")
+    static func recordTooLarge(limitBytes: Int) -> ServiceError {
+        overLimit("The record is larger than \(limitBytes) bytes; save large values as assets.")
+    }
     static let referenceViolation = ServiceError(
-        .validatingReferenceError, "The record that a reference or parent names does not exist.",
+        .validatingReferenceError,
+        "The record that a reference or parent names does not exist; save it first or with this one.",
         frameworkCode: .referenceViolation)
 
     // MARK: Sharing
@@ -120,40 +148,48 @@ extension ServiceError {
         frameworkCode: .permissionFailure)
     static let shareWithoutRoot = invalid("Cannot share - no such record exists to share")
     static let alreadyShared = ServiceError(
-        .badRequest, "The record is shared already.",
+        .badRequest,
+        "The record, or one above or below it, is shared already; use or delete that share.",
         frameworkCode: .alreadyShared)
     static let zoneSharedAlready = ServiceError(
-        .badRequest, "The record's zone is shared as a whole.",
+        .badRequest, "The record's zone is shared as a whole; use the zone's share.",
         frameworkCode: .serverRejectedRequest)
     static let recordsSharedAlready = invalid(
         "Records of the zone are shared; stop sharing them before the zone.")
     static let shareNotFound = ServiceError(
         .notFound, "Share not found", frameworkCode: .unknownItem)
-    static let tooManyParticipants = ServiceError(
-        .badRequest, "The share has as many participants as a share may have.",
-        frameworkCode: .tooManyParticipants)
+    static func tooManyParticipants(limit: Int) -> ServiceError {
+        ServiceError(
+            .badRequest, "A share has at most \(limit) participants; remove some first.",
+            frameworkCode: .tooManyParticipants)
+    }
     static let participantAlreadyInvited = ServiceError(
         .badRequest, "A participant is named twice. Name each once.",
         frameworkCode: .participantAlreadyInvited)
     static let mayJoinAlready = ServiceError(
         .badRequest, "The user may already join the share. Open the link.",
         frameworkCode: .participantAlreadyInvited)
-    static let tooManyAccessRequests = ServiceError(
-        .badRequest, "The share has as many access requests as a share may have. Ask later.",
-        frameworkCode: .tooManyParticipants)
-    static let tooManyBlockedIdentities = ServiceError(
-        .badRequest,
-        "The share has as many blocked people as a share may have. Unblock some first.",
-        frameworkCode: .tooManyParticipants)
+    static func tooManyAccessRequests(limit: Int) -> ServiceError {
+        ServiceError(
+            .badRequest,
+            "\(limit) people wait for access to the share, the most allowed; ask later.",
+            frameworkCode: .tooManyParticipants)
+    }
+    static func tooManyBlockedIdentities(limit: Int) -> ServiceError {
+        ServiceError(
+            .badRequest, "A share has at most \(limit) blocked people; unblock some first.",
+            frameworkCode: .tooManyParticipants)
+    }
     static let zoneEncryptedAsOne = ServiceError(
         .badRequest, "The zone is encrypted as a whole. Share the whole zone.",
         frameworkCode: .serverRejectedRequest)
     static let encryptionScopeStays = ServiceError(
-        .badRequest, "A zone keeps the encryption scope with which it was created.",
+        .badRequest,
+        "The zone was created with another encryption scope, which it keeps; create another zone.",
         frameworkCode: .serverRejectedRequest)
     static let verificationNeeded = ServiceError(
         .accessDenied,
-        "The invitation is for an address that is not verified as yours. Verify your address.",
+        "The invitation is for an address that is not verified as yours; have it verified first.",
         frameworkCode: .participantMayNeedVerification)
     static let departureUnderWay = ServiceError(
         .zoneBusy, "Many records are being moved out of a share of the zone; try again.",
@@ -175,14 +211,24 @@ extension ServiceError {
         .validatingReferenceError,
         "Other records need this one, or one that would be deleted with it; delete or change them.",
         frameworkCode: .referenceViolation)
-    static let tooManySources = overLimit(
-        "The record that a DELETE_SELF reference names has as many such references as it may have.")
-    static let tooManyReferences = overLimit(
-        "The record has more references with an action than a record may have.")
+    static func tooManySources(limit: Int) -> ServiceError {
+        overLimit(
+            """
+            More than \(limit) records would refer to one record with DELETE_SELF; refer to it without \
+            an action, or to several records.
+            """)
+    }
+    static func tooManyReferences(limit: Int) -> ServiceError {
+        overLimit(
+            """
+            The record has more than \(limit) references that validate or delete; refer to some without \
+            an action.
+            """)
+    }
     static let tooManyDependents = overLimit(
         "The request's operations depend on each other in too many ways; send fewer at a time.")
     static let cascadeTooLarge = overLimit(
-        "More records would be deleted with this one than one request may; delete some first.")
+        "More records depend on this one than one request may delete; delete some of them first.")
 
     // MARK: Assets
 
@@ -195,12 +241,18 @@ extension ServiceError {
     static let collectedAsset = ServiceError(
         .badRequest, "The asset was not saved in time; upload it again.",
         frameworkCode: .assetNotAvailable)
-    static let tooManyAssets = overLimit("The record has more assets than a record may have.")
-    static let tooManyUploads = ServiceError(
-        .throttled, "Too many uploads are running; start another one when one has finished.",
-        retryAfterSeconds: 1,
-        frameworkCode: .requestRateLimited)
-    static let assetTooLarge = overLimit("The asset is larger than an asset may be.")
+    static func tooManyAssets(limit: Int) -> ServiceError {
+        overLimit("The record has more than \(limit) assets; divide it into several records.")
+    }
+    static func tooManyUploads(limit: Int) -> ServiceError {
+        ServiceError(
+            .throttled,
+            "The user has \(limit) uploads under way, the most allowed; finish one of them first.",
+            retryAfterSeconds: 1, frameworkCode: .requestRateLimited)
+    }
+    static func assetTooLarge(limitBytes: Int64) -> ServiceError {
+        overLimit("The asset is larger than \(limitBytes) bytes; divide it into several assets.")
+    }
     static let unknownUploadAddress = ServiceError(
         .notFound, "The address for the upload is unknown or has expired; ask for a new one.",
         frameworkCode: .unknownItem)
@@ -208,7 +260,8 @@ extension ServiceError {
         .notFound, "The asset's address is unknown or has expired; fetch the record again.",
         frameworkCode: .unknownItem)
     static let assetNotFound = ServiceError(
-        .notFound, "The record has no asset in this field.", frameworkCode: .unknownItem)
+        .notFound, "The record has no asset in this field; name a field that has one.",
+        frameworkCode: .unknownItem)
 
     // MARK: The schema
 
@@ -222,10 +275,14 @@ extension ServiceError {
         )
     }
 
-    static let recordTypeIsFull = overLimit(
-        "The record type has as many fields as a record type may have.")
-    static let tooManyRecordTypes = overLimit(
-        "The container has as many record types as a container may have.")
+    static func recordTypeIsFull(_ recordType: String, limit: Int) -> ServiceError {
+        overLimit(
+            "The record type \(recordType) has \(limit) fields, the most allowed; use another type."
+        )
+    }
+    static func tooManyRecordTypes(limit: Int) -> ServiceError {
+        overLimit("The container has \(limit) record types, the most allowed; use one of them.")
+    }
 
     // MARK: Subscriptions and devices
 
@@ -233,12 +290,14 @@ extension ServiceError {
         .notFound, "Subscription not found", frameworkCode: .unknownItem)
     static let duplicateSubscription = ServiceError(
         .internalError, "could not find subscription we just created")
-    static let tooManyPolls = ServiceError(
-        .throttled, "Too many long polls wait under the push token. Wait with one at a time.",
-        retryAfterSeconds: 5,
-        frameworkCode: .requestRateLimited)
+    static func tooManyPolls(limit: Int) -> ServiceError {
+        ServiceError(
+            .throttled,
+            "\(limit) long polls wait under the push token, the most allowed; keep one at a time.",
+            retryAfterSeconds: 5, frameworkCode: .requestRateLimited)
+    }
     static let unknownPushEnvironment = invalid(
-        "The apnsEnvironment is development or production.")
+        "The apnsEnvironment is neither development nor production; give one of them.")
     static let unknownPushToken = ServiceError(
         .notFound, "The push token is unknown or has expired; create a new one.",
         frameworkCode: .unknownItem)

@@ -28,7 +28,9 @@ struct AccessRequests: Hashable, Sendable {
         guard areAllowed else { throw ServiceError.shareNotFound }
         let name = person.userRecordName
         if requesters.contains(where: { $0.userRecordName == name }) { return false }
-        guard requesters.count < limit else { throw ServiceError.tooManyAccessRequests }
+        guard requesters.count < limit else {
+            throw ServiceError.tooManyAccessRequests(limit: limit)
+        }
         guard !isBlocked(name) else { return false }
         requesters.append(person.dictionary)
         return true

@@ -80,7 +80,8 @@ private struct ShareJoining: Sendable {
         }
         guard part.role == .owner || !isNew || zones.count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit(
-                "The user has as many zones as a user may have. Leave some before joining more.")
+                "The user has \(context.limits.zonesPerDatabase) zones, the most allowed; leave some first."
+            )
         }
         if part.status != .accepted {
             try target.share.join(followed.person, settings)

@@ -19,13 +19,15 @@ extension ShareChanges {
         }
         guard let blocked = wanted.blockedIdentities else { return }
         guard blocked.count <= settings.limits.blockedIdentitiesPerShare else {
-            throw ServiceError.tooManyBlockedIdentities
+            throw ServiceError.tooManyBlockedIdentities(
+                limit: settings.limits.blockedIdentitiesPerShare)
         }
         let known = old.blocked + old.requesters + share.participants.map(\.dictionary.userIdentity)
         share.accessRequests.blocked = []
         for wanted in blocked {
             guard let name = wanted.userRecordName, (1...255).contains(name.utf8.count) else {
-                throw ServiceError.invalid("A person to block has no user record name; give one.")
+                throw ServiceError.invalid(
+                    "A person to block has no user record name of 1 to 255 bytes; give one.")
             }
             let person =
                 known.first { $0.userRecordName == name }

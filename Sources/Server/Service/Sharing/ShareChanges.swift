@@ -46,7 +46,7 @@ struct ShareChanges {
             share.participants.removeAll { $0.dictionary.role == .publicUser }
         }
         guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
-            throw ServiceError.tooManyParticipants
+            throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
         }
         guard owner != nil || share.administrators == old.administrators else {
             throw ServiceError.notPermitted
@@ -70,7 +70,7 @@ struct ShareChanges {
         with wanted: [ParticipantDictionary], in share: inout RecordSharing.Share
     ) throws {
         guard wanted.count <= settings.limits.participantsPerShare + 1 else {
-            throw ServiceError.tooManyParticipants
+            throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
         }
         let old = share.participants
         var kept: Set<Int> = [0]
@@ -132,7 +132,9 @@ struct ShareChanges {
         _ participant: ParticipantDictionary, _ identity: UserIdentityDictionary
     ) throws -> RecordSharing.Participant {
         guard participant.role != .publicUser else {
-            throw ServiceError.invalid("People join a public share by its link; do not add them.")
+            throw ServiceError.invalid(
+                "A participant has the role of people who join a public share by its link; leave it out."
+            )
         }
         guard !Self.addresses(of: identity).isEmpty else {
             throw ServiceError.invalid(
@@ -163,7 +165,9 @@ struct ShareChanges {
             checked.lookupInfo?.oneTimeToken,
         ]
         guard texts.allSatisfy({ ($0?.utf8.count ?? 1) <= 320 && $0?.isEmpty != true }) else {
-            throw ServiceError.invalid("An address has 1 to 320 bytes.")
+            throw ServiceError.invalid(
+                "An address or name of a participant is empty or longer than 320 bytes; give it 1 to 320."
+            )
         }
         return checked
     }
@@ -237,7 +241,7 @@ extension RecordSharing.Share {
                 throw ServiceError.shareNotFound
             }
             guard participants.count - 1 < settings.limits.participantsPerShare else {
-                throw ServiceError.tooManyParticipants
+                throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
             }
             dictionary = ParticipantDictionary(
                 participantID: settings.newUUID(), userIdentity: person.dictionary,

@@ -67,7 +67,10 @@ extension ModifyDecisions {
             row.modifierDevice = context.caller.device
             return .save(row, fields: try RecordFields.encoded(old.payload).values(), old: old)
         } catch {
-            return unreadable(operation, "The stored share cannot be read.", error)
+            return unreadable(
+                operation,
+                "The stored share cannot be read; the operator can look at it with stratus doctor.",
+                error)
         }
     }
 
@@ -80,7 +83,9 @@ extension ModifyDecisions {
             let changes = ShareChanges(owner: planned.person, settings: settings)
             if let share = sharing.share {
                 guard planned.wanted.root.map({ $0.recordName == share.root }) ?? true else {
-                    throw ServiceError.invalid("A share keeps its root; delete it first.")
+                    throw ServiceError.invalid(
+                        "The share has the root \(share.root ?? "-") and keeps it; delete the share first."
+                    )
                 }
                 sharing.share = try changes.changed(share, to: planned.wanted)
             } else {

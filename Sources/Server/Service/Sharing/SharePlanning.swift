@@ -18,11 +18,13 @@ extension ModifyPlanning {
     ) throws {
         let isShare = recordType == ShareDictionary.recordType
         guard isShare == (planned.key.name == ShareDictionary.zoneShareName) || isShare else {
-            throw ServiceError.invalid("This name is reserved for the share of a zone.")
+            throw ServiceError.invalid(
+                "The record's name is reserved for the share of a zone; use another name.")
         }
         guard isShare || record.createShortGUID else { return }
         guard context.scope != .public else {
-            throw ServiceError.wrongDatabase("Shares exist in the private database only.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no shares; share records of the private database.")
         }
         // A participant cannot create links; the transaction decides who may change a share.
         let isOwner = context.scope == .private
@@ -47,7 +49,8 @@ extension ModifyPlanning {
             throw ServiceError.shareWithoutRoot
         }
         if case .some = record.parentRecordName {
-            throw ServiceError.invalid("A share has no parent.")
+            throw ServiceError.invalid(
+                "The share has a parent, which no share can have; leave it out.")
         }
         planned.share = PlannedShare(wanted: wanted, person: person)
     }
@@ -97,7 +100,7 @@ struct SharingOutcome: Sendable {
         } catch {
             // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
             logger.warning(
-                "The links of ended shares could not be removed. They lead nowhere.",
+                "The links of ended shares could not be removed from the directory. They stay there, and open nothing.",
                 metadata: ["count": "\(unusedShortGUIDs.count)", "error": "\(error)"])
         }
     }

@@ -53,7 +53,8 @@ extension ZonesModify {
         _ stores: RecordsModify.Stores, _ signer: TokenSigner
     ) async throws -> Answer {
         guard request.operations.allSatisfy({ $0.kind == .delete }) else {
-            throw ServiceError.wrongDatabase("Custom zones are made in the private database only.")
+            throw ServiceError.wrongDatabase(
+                "Zones cannot be created in the shared database; create them in the private one.")
         }
         let database = try await SharedDatabase(context, databases)
         // Kept in the caller's own database, after the owners' were changed: if a crash comes between, the repeated

@@ -10,6 +10,8 @@ struct ChangeTokens {
     let nowMilliseconds: Int64
     private let history: EpochHistory
     private let lifetimeSeconds: Double
+    /// The database, for the log.
+    private let address: DatabaseAddress
     private let logger: Logger?
 
     /// - Parameters:
@@ -22,6 +24,7 @@ struct ChangeTokens {
     ) {
         self.signer = signer
         database = ChangeToken.mark(of: address)
+        self.address = address
         self.nowMilliseconds = nowMilliseconds
         history = EpochHistory(reader)
         self.lifetimeSeconds = lifetimeSeconds
@@ -164,7 +167,9 @@ struct ChangeTokens {
         if intact < token.version {
             logger?.error(
                 "A device knows changes that this database lost: it fetches everything again.",
-                metadata: ["known": "\(token.version)", "intact": "\(intact)"])
+                metadata: [
+                    "database": "\(address)", "known": "\(token.version)", "intact": "\(intact)",
+                ])
         }
         return intact
     }

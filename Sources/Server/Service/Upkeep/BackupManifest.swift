@@ -37,8 +37,8 @@ package struct BackupManifest: Codable, Hashable, Sendable {
     static func read(in backup: String) throws -> BackupManifest {
         guard let data = FileManager.default.contents(atPath: backup + "/" + fileName) else {
             throw BackupRefusal(
-                "There is no whole backup at \(backup): its \(fileName) is missing, which is written"
-                    + " last. Take another backup.")
+                "There is no complete backup at \(backup): its \(fileName), which is written last, is"
+                    + " missing. Check the path, or use another backup.")
         }
         struct Format: Decodable { var format: String }
         do {
@@ -54,7 +54,7 @@ package struct BackupManifest: Codable, Hashable, Sendable {
             throw refusal
         } catch {
             throw BackupRefusal(
-                "The \(fileName) of the backup at \(backup) cannot be read. Take another backup.")
+                "The \(fileName) of the backup at \(backup) is not valid. Use another backup.")
         }
     }
 
@@ -79,7 +79,8 @@ package struct BackupRefusal: Error, Hashable, Sendable, CustomStringConvertible
     static func unwritable(_ path: String) -> BackupRefusal {
         let reason = String(cString: strerror(errno))
         return BackupRefusal(
-            "\(path) cannot be read or written (\(reason)). Make room, or give the permission.")
+            "\(path) cannot be read or written: \(reason). Free some space, or correct its permissions."
+        )
     }
 }
 

@@ -32,12 +32,13 @@ package struct FolderBackup: Sendable {
     ///   the others from being backed up.
     package mutating func take() throws -> BackupManifest {
         guard access(source + "/directory.sqlite", F_OK) == 0 else {
-            throw BackupRefusal("There is no data folder at \(source).")
+            throw BackupRefusal("There is no data folder at \(source). Check --data.")
         }
         try PrivateFile.makeFolder(backup)
         guard try FolderFiles.names(in: backup).isEmpty else {
             throw BackupRefusal(
-                "There is something at \(backup) already. Name a folder that does not exist yet.")
+                "The folder \(backup) of the backup is not empty. Name a folder that does not exist yet."
+            )
         }
         try PrivateFile.makeFolder(backup + "/" + BackupManifest.dataName)
         for folder in try FolderFiles.databaseFolders(in: source) {

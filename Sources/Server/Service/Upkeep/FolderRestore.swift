@@ -79,7 +79,9 @@ package struct FolderRestore: Sendable {
             // A manifest is not trusted more than any other file: a path must not lead out of the folder.
             let parts = file.path.split(separator: "/", omittingEmptySubsequences: false)
             guard !parts.contains(""), !parts.contains("."), !parts.contains("..") else {
-                throw BackupRefusal("The backup names the file \(file.path). Take another backup.")
+                throw BackupRefusal(
+                    "The manifest of the backup at \(backup) names \(file.path), which is no path in"
+                        + " a data folder. Use another backup.")
             }
             for folder in FolderFiles.folders(above: file.path) {
                 try PrivateFile.makeFolder(stage + "/" + folder)
@@ -89,7 +91,8 @@ package struct FolderRestore: Sendable {
             let (size, sha256) = try PrivateFile.digest(of: copy)
             guard size == file.sizeBytes, sha256 == file.sha256 else {
                 throw BackupRefusal(
-                    "The backup's file \(file.path) is not what was written. Use another backup.")
+                    "The file \(file.path) of the backup at \(backup) differs from its manifest. Use"
+                        + " another backup.")
             }
         }
     }

@@ -49,8 +49,8 @@ final class TombstonePurge: Sendable {
         } catch {
             // The tombstones stay until the next check, which does no harm.
             settings.logger.error(
-                "Old tombstones and epochs could not be removed.",
-                metadata: ["type": "\(type(of: error))"])
+                "Old tombstones and epochs could not be removed; the next check tries again.",
+                metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
         }
         state.withLock { $0.running = nil }
     }

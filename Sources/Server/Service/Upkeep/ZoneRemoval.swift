@@ -15,7 +15,7 @@ struct ZoneRemoval: Sendable {
         reason: ZoneRow.Deletion
     ) async throws -> Bool {
         guard name != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("The default zone cannot be deleted.")
+            throw ServiceError.invalid("The default zone cannot be deleted; delete its records.")
         }
         let store = try await databases.privateStore(of: user, in: address)
         // No device made the change: all are notified.

@@ -22,12 +22,13 @@ enum UsersRecord {
         else {
             return context.scope == .public && isName(name)
                 ? .writeNotPermitted
-                : .invalid(
-                    "A record's name has 1 to 255 ASCII characters and no leading underscore.")
+                : .badRecordName
         }
-        if kind == .deletion { return .invalid("A user's record cannot be deleted.") }
+        if kind == .deletion {
+            return .invalid("A user's own record cannot be deleted; save it without fields.")
+        }
         return type == nil || type == UsersRecord.type
-            ? nil : .invalid("A user's record has the type Users.")
+            ? nil : .invalid("A user's record has the type Users; leave the type out or name it.")
     }
 
     /// The kinds of operations that these records distinguish.

@@ -12,7 +12,9 @@ extension UsersSessions: ServedEndpoint {
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let user = try call.context.user()
         guard let own = call.context.caller.session else {
-            throw ServiceError.invalid("A server has no sessions.")
+            throw ServiceError.invalid(
+                "The request is signed by a server, which has no sessions; list those of a signed-in user."
+            )
         }
         let accounts = call.components.accounts
         var sessions = try await accounts.sessions(of: user, at: call.context.address)

@@ -8,7 +8,8 @@ extension UsersSignOut: ServedEndpoint {
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         guard let session = call.context.caller.session else {
-            throw ServiceError.invalid("A server has no session to end.")
+            throw ServiceError.invalid(
+                "The request is signed by a server, which has no session to end.")
         }
         try await call.components.accounts.endSession(session)
         return Answer()

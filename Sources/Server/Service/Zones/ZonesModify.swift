@@ -13,12 +13,16 @@ extension ZonesModify: ServedEndpoint {
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let (request, context) = (call.request, call.context)
         try context.checkCount(request.operations.count)
-        guard
-            Set(request.operations.map { context.identity($0.zoneID) }).count
-                == request.operations.count
-        else {
+        var seen: Set<ZoneIDDictionary> = []
+        let twice = request.operations.first {
+            !seen.insert(context.identity($0.zoneID)).inserted
+        }
+        if let twice {
             throw ServiceError.invalid(
-                "A zone is named in two operations of the request; name it in one.")
+                """
+                The zone '\(twice.zoneID.zoneName.prefix(255))' is named in two operations of the request; \
+                name it in one.
+                """)
         }
         if context.isSharedDatabase {
             return try await sharedAnswer(
@@ -26,7 +30,8 @@ extension ZonesModify: ServedEndpoint {
                 try await call.components.tokenSigner())
         }
         guard context.scope == .private, let address = try context.databaseAddress() else {
-            throw ServiceError.wrongDatabase("Custom zones exist in the private database only.")
+            throw ServiceError.wrongDatabase(
+                "The public database has no custom zones; use the private database.")
         }
         let signer = try await call.components.tokenSigner()
         let now = context.nowMilliseconds
@@ -150,12 +155,13 @@ private struct ZoneChanges {
         }
         guard Names.isZoneName(name) else {
             throw ServiceError.invalid(
-                "A zone's name has 1 to 255 ASCII characters and no leading underscore.")
+                "The zone's name is not valid; it has 1 to 255 ASCII characters and no leading underscore."
+            )
         }
         guard try writer.zones().count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit(
-                "The database has as many zones as it may have; delete some before you"
-                    + " create more.")
+                "The database has \(context.limits.zonesPerDatabase) zones, the most allowed; delete some"
+                    + " first.")
         }
         return try records.create(name, encryptionScope: scope)
     }
@@ -166,7 +172,7 @@ private struct ZoneChanges {
         _ name: String, _ generation: Int64?, in records: inout RecordWriter
     ) throws {
         guard name != ZoneID.defaultZoneName else {
-            throw ServiceError.invalid("The default zone cannot be deleted.")
+            throw ServiceError.invalid("The default zone cannot be deleted; delete its records.")
         }
         guard let zone = try records.transaction.livingZone(named: name),
             zone.generation <= generation ?? .max

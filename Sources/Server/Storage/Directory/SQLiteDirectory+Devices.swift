@@ -61,7 +61,10 @@ extension SQLiteDirectory {
 
     private static func device(_ row: SQLStatement) throws -> DeviceRow {
         guard let channel = DeviceRow.Channel(rawValue: Int(row.integer(7))) else {
-            throw StorageError(.corrupt, "A device has a channel that this release does not know.")
+            throw StorageError(
+                .corrupt,
+                "A device in the directory has the unknown channel \(row.integer(7)). Update Stratus, "
+                    + "or restore the directory from a backup.")
         }
         return DeviceRow(
             pushToken: row.text(0), address: try address(row, container: 1, environment: 2),

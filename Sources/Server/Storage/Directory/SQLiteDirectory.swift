@@ -74,7 +74,9 @@ struct SQLiteDirectory: Directory {
     ) throws -> ContainerAddress {
         guard let known = ContainerEnvironment(rawValue: row.text(environment)) else {
             throw StorageError(
-                .corrupt, "The directory names an unknown environment. Restore it from a backup.")
+                .corrupt,
+                "The directory names the unknown environment '\(row.text(environment))'. Restore it "
+                    + "from a backup.")
         }
         return ContainerAddress(container: row.text(container), environment: known)
     }

@@ -61,7 +61,7 @@ final class DiskReserve: Sendable {
                 state.isReadOnly = false
                 isFull.store(false, ordering: .releasing)
                 logger.notice(
-                    "The disk has room again; the service takes saves.",
+                    "The disk of the data folder has room again; the service takes saves.",
                     metadata: ["path": "\(path)"])
             }
             return state.isReadOnly
@@ -93,7 +93,7 @@ final class DiskReserve: Sendable {
         state.isReadOnly = true
         isFull.store(true, ordering: .releasing)
         logger.error(
-            "The disk is full; the service is read-only until there is room. Deletions still work.",
+            "The disk of the data folder is full; the service is read-only until space is freed. Deletions still work.",
             metadata: ["path": "\(path)", "reserve": "\(state.keptBytes)"])
     }
 

@@ -50,7 +50,7 @@ package struct FolderScrub: Sendable {
                     rest = max(rest, Self.roundSeconds - (world.uptimeSeconds() - began))
                 } catch let error where !(error is CancellationError) && !Task.isCancelled {
                     logger.error(
-                        "The data folder cannot be listed. Its databases are checked again once it can be.",
+                        "The data folder cannot be listed, so its databases are not checked. The check is tried again in some minutes.",
                         metadata: ["error": "\(error)"])
                 }
                 try await world.sleep(rest)

@@ -10,7 +10,8 @@ extension SQLiteStorageEngine {
     /// - Throws: SQLite's error.
     package func copyInMemory(world: World) throws -> SQLiteStorageEngine {
         guard let memory = placement as? MemoryPlacement else {
-            preconditionFailure("Copy a folder with the tools for folders.")
+            preconditionFailure(
+                "Only an engine in memory can be copied; back up a data folder with FolderBackup.")
         }
         return SQLiteStorageEngine(
             try memory.copy(world: world), world: world, logger: Logger(label: "stratus.storage"))

@@ -45,7 +45,8 @@ extension SQLiteStorageEngine {
         }
         guard isKnown else {
             throw StorageError(
-                .other, "The file is none of this data folder's databases. Name one of them.",
+                .other,
+                "The file is none of this data folder's databases. Name one that stratus doctor prints.",
                 path: file)
         }
         return accepted

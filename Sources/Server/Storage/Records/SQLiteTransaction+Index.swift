@@ -82,7 +82,9 @@ extension SQLiteTransaction {
             (kind == .compound) == (order != nil)
         else {
             throw StorageError(
-                .corrupt, "The file has an index of an unknown kind. Restore it from a backup.")
+                .corrupt,
+                "The database has an index of \(row.text(1)) with an unknown kind or phase. Restore it from "
+                    + "a backup.")
         }
         return IndexRow(
             key: IndexRow.Key(rawValue: row.integer(0)),

@@ -123,7 +123,7 @@ final class GroupCommit: Sendable {
         guard isNew, let errno else { return }
         let cause = StorageError.translating(errno: errno, path: main.path)
         logger.error(
-            "The mark of a database cannot be written, so a loss of its newest commits would not be noticed. Its commits try again.",
+            "The high-water mark of a database cannot be written, so a loss of its newest commits would not be noticed. Each of its commits tries again.",
             metadata: ["path": "\(main.path)", "error": "\(cause.message)"])
     }
 

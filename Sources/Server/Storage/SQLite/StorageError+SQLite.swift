@@ -28,7 +28,9 @@ extension StorageError {
             otherKind(path: path, underlying: error)
         default:
             StorageError(
-                .other, "SQLite reported an error; see the underlying error.",
+                .other,
+                "SQLite failed with code \(error.extendedResultCode.rawValue): "
+                    + "\(error.message ?? "no text"). Check the file with stratus doctor.",
                 path: path, underlying: error)
         }
     }
@@ -86,7 +88,9 @@ extension StorageError {
     /// Ends by itself when clients disconnect, so the service continues.
     static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
-            .busy, "Too many files and connections are open. Try again later, or raise the limit.",
+            .busy,
+            "Too many files and connections are open. Try again later, or raise the process's limit of "
+                + "open files.",
             path: path, underlying: underlying)
     }
 
@@ -128,7 +132,7 @@ extension StorageError {
     }
 
     static func noVersions() -> StorageError {
-        StorageError(.other, "At least one version must be taken.")
+        StorageError(.other, "A change takes no version of its zone; take at least one.")
     }
 
     static func assetMissing() -> StorageError {

@@ -18,12 +18,12 @@ struct Key: AsyncParsableCommand {
 
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a public key; prints STRATUS_KEY_ID=….")
+            abstract: "Register a public key, and print STRATUS_KEY_ID=….")
 
         @OptionGroup var folder: CommandFolder
         @OptionGroup var container: CommandContainer
 
-        @Option(help: "Whose key it is; shown in lists.")
+        @Option(help: "The name of the server that has the key; shown in lists.")
         var name: String = "server"
 
         @Argument(help: "The file of the public key, in PEM.")
@@ -47,8 +47,8 @@ struct Key: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: """
-                List keys: identifier, container, environment, when it was registered, its user, name; \
-                a line each, with tabs between.
+                List keys, a line each, with tabs between: identifier, container, environment, time of \
+                registration, user, name.
                 """)
 
         @OptionGroup var folder: CommandFolder
@@ -66,11 +66,11 @@ struct Key: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke a key: a running service refuses it within two seconds.")
+            abstract: "Revoke a key; a running service refuses it within two seconds.")
 
         @OptionGroup var folder: CommandFolder
 
-        @Argument(help: "The key's identifier.")
+        @Argument(help: "The key's identifier, as `stratus key list` shows it.")
         var identifier: String
 
         func run() async throws {

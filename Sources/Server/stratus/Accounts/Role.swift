@@ -5,10 +5,10 @@ import StratusService
 /// `stratus role`: the members of the roles that a schema defines.
 struct Role: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Give users the roles that a schema makes with CREATE ROLE.",
+        abstract: "Give users the roles that a schema defines with CREATE ROLE.",
         discussion: """
-            Each environment has its own. Works beside a running service, which notices within two \
-            seconds.
+            Each environment has its own roles. The service may be running; it notices a change \
+            within two seconds.
             """,
         subcommands: [Assign.self, Revoke.self, List.self])
 
@@ -16,7 +16,7 @@ struct Role: AsyncParsableCommand {
     struct Membership: ParsableArguments {
         @OptionGroup var place: ContainerOptions
 
-        @Option(help: "development or production.")
+        @Option(help: "The environment: development or production.")
         var environment: ContainerEnvironment = .development
 
         @Argument(help: "The role's name.")
@@ -51,11 +51,12 @@ struct Role: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print who has which role: the role, the user's name, the record name.")
+            abstract:
+                "List the users who have roles, a line each: role, sign-in name, record name.")
 
         @OptionGroup var place: ContainerOptions
 
-        @Option(help: "development or production.")
+        @Option(help: "The environment: development or production.")
         var environment: ContainerEnvironment = .development
 
         func run() async throws {

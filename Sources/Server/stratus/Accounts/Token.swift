@@ -13,15 +13,15 @@ struct Token: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create an API token for a container, and a web-auth token for a user.",
             discussion: """
-                Prints STRATUS_API_TOKEN=… and, with --user, STRATUS_WEB_AUTH_TOKEN=…, ready for a \
-                client's environment. The container is created if it does not exist; the user with --new-user \
-                only.
+                Print STRATUS_API_TOKEN=… and, with --user, STRATUS_WEB_AUTH_TOKEN=…, ready for a \
+                client's environment. Create the container if it does not exist; the user only with \
+                --new-user.
                 """)
 
         @OptionGroup var folder: CommandFolder
         @OptionGroup var container: CommandContainer
 
-        @Option(help: "What the token is for; shown in lists.")
+        @Option(help: "The purpose of the token; shown in lists.")
         var name: String = "command line"
 
         @Option(
@@ -36,23 +36,23 @@ struct Token: AsyncParsableCommand {
         @Option(
             help: ArgumentHelp(
                 """
-                Where a browser goes with the web-auth token after the sign-in: an https address, or one of \
-                the app's own scheme, such as org.example.trails:/signed-in.
+                The address to which a browser takes the web-auth token after the sign-in: with https, \
+                or with the app's own scheme, such as org.example.trails:/signed-in.
                 """, valueName: "url")
         )
         var callbackURL: String?
 
         @Flag(
             help: """
-                Apps on the person's own machine may sign in: the page hands the web-auth token to a port of \
-                127.0.0.1 that the app listens on, as `stratus-login` does.
+                Let apps on the user's own machine sign in: the page hands the web-auth token to a port \
+                of 127.0.0.1 on which the app listens, as `stratus-login` does.
                 """)
         var loopback = false
 
         @Option(
             help: ArgumentHelp(
                 """
-                Also make a web-auth token, for two weeks, for the user of this sign-in name, e-mail \
+                Also make a web-auth token, for two weeks, for the user with this sign-in name, e-mail \
                 address or record name.
                 """))
         var user: String?
@@ -89,8 +89,8 @@ struct Token: AsyncParsableCommand {
             } catch let error as ServiceError where error.code == .notFound {
                 guard newUser else {
                     throw OneSentence(
-                        "There is no user \(user); `stratus user create` makes accounts, and --new-user "
-                            + "a user without a password.")
+                        "There is no user \(user). Create an account with `stratus user create`, or give"
+                            + " --new-user for a user without a password.")
                 }
                 return try await service.accounts.user(named: user)
             }
@@ -100,8 +100,8 @@ struct Token: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: """
-                List API tokens: token, container, environment, when it was made, name, origins, \
-                callback URL; a line each, with tabs between.
+                List API tokens, a line each, with tabs between: token, container, environment, time of \
+                creation, name, origins, callback URL.
                 """)
 
         @OptionGroup var folder: CommandFolder
@@ -120,11 +120,11 @@ struct Token: AsyncParsableCommand {
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Revoke an API token: a running service refuses it within two seconds.")
+            abstract: "Revoke an API token; a running service refuses it within two seconds.")
 
         @OptionGroup var folder: CommandFolder
 
-        @Argument(help: "The token.")
+        @Argument(help: "The API token, as `stratus token list` shows it.")
         var token: String
 
         func run() async throws {

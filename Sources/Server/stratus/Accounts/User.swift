@@ -20,8 +20,8 @@ struct User: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create an account; its password is read from standard input.",
-            discussion: "Prints the user's record name.")
+            abstract: "Create an account, with a password from standard input.",
+            discussion: "Print the user's record name.")
 
         @OptionGroup var folder: CommandFolder
 
@@ -34,7 +34,7 @@ struct User: AsyncParsableCommand {
         @Option(help: "The family name.")
         var familyName: String = ""
 
-        @Flag(help: "The e-mail address is known to be the user's: others may share with it.")
+        @Flag(help: "Mark the e-mail address as verified, so that others can share with it.")
         var verified = false
 
         func run() async throws {
@@ -51,8 +51,8 @@ struct User: AsyncParsableCommand {
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: """
-                List users: record name, sign-in name, enabled or disabled, verified or unverified, \
-                when it was made; a line each, with tabs between.
+                List users, a line each, with tabs between: record name, sign-in name, enabled or disabled, \
+                verified or unverified, time of creation.
                 """)
 
         @OptionGroup var folder: CommandFolder
@@ -82,10 +82,10 @@ struct User: AsyncParsableCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Disable an account: the user cannot sign in; the records stay.")
+            abstract: "Disable an account, so that its user cannot sign in; the records stay.")
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         func run() async throws {
             try await folder.withService { try await $0.accounts.setDisabled(true, user) }
@@ -96,7 +96,7 @@ struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Enable a disabled account.")
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         func run() async throws {
             try await folder.withService { try await $0.accounts.setDisabled(false, user) }
@@ -105,10 +105,10 @@ struct User: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Mark the e-mail address as verified: others may share with it.")
+            abstract: "Mark the e-mail address as verified, so that others can share with it.")
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         @Flag(help: "Mark the e-mail address as not verified.")
         var undo = false
@@ -123,7 +123,7 @@ struct User: AsyncParsableCommand {
             abstract: "Set a user's password, and end all sessions.")
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         func run() async throws {
             let password = try User.readPassword()
@@ -141,7 +141,7 @@ struct User: AsyncParsableCommand {
                 """)
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         @Option(name: .shortAndLong, help: "The file to write; it must not exist.")
         var output: String
@@ -151,7 +151,9 @@ struct User: AsyncParsableCommand {
                 let row = try await service.accounts.user(user)
                 let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
                 guard descriptor >= 0 else {
-                    throw OneSentence("The file \(output) already exists, or cannot be created.")
+                    throw OneSentence(
+                        "The file \(output) exists already or cannot be created; name another with"
+                            + " --output.")
                 }
                 let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
                 do {
@@ -172,16 +174,16 @@ struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an account with its sessions and keys; the records stay.",
             discussion: """
-                Prints the user's record name. With --with-records, everything in the private \
-                databases and the records that the user created in public ones are deleted too, \
-                and the user leaves other people's shares. A public record that others' records \
-                need stays, without its fields. If the command is stopped, the service continues \
-                at its next start. Of each private database only this file remains: \
-                databases/…/RECORD-NAME.sqlite; remove it while the service is stopped.
+                Print the user's record name. With --with-records, also delete everything in the \
+                private databases and the records that the user created in public ones, and leave \
+                other people's shares. A public record that others' records need stays, without its \
+                fields. If the command is stopped, the service continues at its next start. Of each \
+                private database only this file remains: databases/…/RECORD-NAME.sqlite; remove it \
+                while the service is stopped.
                 """)
 
         @OptionGroup var folder: CommandFolder
-        @Argument var user: String
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         @Flag(help: "Delete the records too; needs --confirm.")
         var withRecords = false

@@ -22,7 +22,7 @@ struct Container: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List containers: identifier and environment, a line each.")
+            abstract: "List containers, a line each: identifier and environment.")
 
         @OptionGroup var folder: CommandFolder
 

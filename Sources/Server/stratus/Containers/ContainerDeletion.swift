@@ -9,10 +9,10 @@ extension Container {
         static let configuration = CommandConfiguration(
             abstract: "Delete an environment of a container, with everything in it.",
             discussion: """
-                Says what it removes: all databases with their records and assets, API tokens, keys of \
-                servers, sessions, devices, the schema with its roles, and the links of shares. Without \
-                --confirm that is all it does. Accounts stay. The service must not be running on the \
-                folder.
+                Print what is removed: all databases with their records and assets, API tokens, keys \
+                of servers, sessions, devices, the schema with its roles, and the links of shares. \
+                Without --confirm, remove nothing. Accounts stay. The service must not be running on \
+                the folder.
                 """)
 
         @OptionGroup var folder: CommandFolder
@@ -46,13 +46,15 @@ extension Container {
                     return
                 }
                 guard confirm == address.container else {
-                    throw OneSentence("Nothing was deleted: --confirm names another container.")
+                    throw OneSentence(
+                        "Nothing was deleted: --confirm names \(confirm), and --container names"
+                            + " \(address.container). Give both the same name.")
                 }
                 // Without credentials no client can open a database in the meantime. If a crash comes in between, the
                 // same command deletes the rest.
                 try await service.accounts.deleteContainer(address)
                 try await storage.deleteDatabases(of: address)
-                print("deleted")
+                print("deleted: \(address.container), \(address.environment.rawValue)")
             }
         }
     }

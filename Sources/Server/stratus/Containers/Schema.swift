@@ -22,7 +22,7 @@ struct Schema: AsyncParsableCommand {
 
         @OptionGroup var place: ContainerOptions
 
-        @Option(help: "development or production.")
+        @Option(help: "The environment: development or production.")
         var environment: ContainerEnvironment = .development
 
         func run() async throws {
@@ -38,8 +38,8 @@ struct Schema: AsyncParsableCommand {
             abstract: "Replace the development schema with a text.",
             discussion: """
                 The text is the whole schema: what it leaves out is removed, which the invariants forbid \
-                where production has it or a stored record uses it. --reset deletes all records of \
-                the development environment first; the service must not be running then.
+                where production has it or a stored record uses it. With --reset, delete all records \
+                of the development environment first; the service must not be running then.
                 """)
 
         @OptionGroup var place: ContainerOptions
@@ -48,7 +48,7 @@ struct Schema: AsyncParsableCommand {
         @Flag(help: "Delete all records of the development environment first.")
         var reset = false
 
-        @Flag(help: "Confirms the deletion; required with --reset.")
+        @Flag(help: "Confirm the deletion; required with --reset.")
         var yes = false
 
         func validate() throws {
@@ -72,14 +72,14 @@ struct Schema: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check a text, and whether it could be imported.",
             discussion: """
-                Without --container only the text is checked. Exits with status 0 when all is well, \
-                else with 1 and what is wrong.
+                Without --container, check only the text. Exit with status 0 when all is well, else \
+                print what is wrong and exit with status 1.
                 """)
 
         @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
         var data: String = Serve.defaultFolder
 
-        @Option(help: "The container whose development schema it is compared with.")
+        @Option(help: "The container with whose development schema to compare the text.")
         var container: String?
 
         @OptionGroup var file: SchemaFile
@@ -93,17 +93,19 @@ struct Schema: AsyncParsableCommand {
                 }
             guard review.isPermitted else {
                 Schema.show(review)
-                throw OneSentence("The text cannot be imported without a reset.")
+                throw OneSentence(
+                    "The schema \(file.file) cannot be imported into \(container) without a reset;"
+                        + " `stratus schema import --reset --yes` deletes the records first.")
             }
         }
     }
 
     struct Diff: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what a deployment would change, or an import.",
+            abstract: "Print what a deployment or an import would change.",
             discussion: """
-                Without a file: what `deploy` would change in production. With one: what `import` \
-                would change in development. Changes that break an invariant say so.
+                Without a file, print what `deploy` would change in production; with one, what \
+                `import` would change in development. Changes that break an invariant are marked.
                 """)
 
         @OptionGroup var place: ContainerOptions
@@ -125,8 +127,8 @@ struct Schema: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy the development schema to production.",
             discussion: """
-                Refuses, and changes nothing, when a change would lose data or break apps that are \
-                out there. The container's production environment is created.
+                Change nothing when a change would lose data or break published apps. Create the \
+                container's production environment if it does not exist.
                 """)
 
         @OptionGroup var place: ContainerOptions
@@ -139,15 +141,16 @@ struct Schema: AsyncParsableCommand {
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Delete the development environment's records; its schema becomes production's.",
+                "Delete the development environment's records, and replace its schema with production's.",
             discussion: "The service must not be running on the folder.")
 
         static let unconfirmed = ValidationError(
-            "This deletes all records of the development environment; add --yes.")
+            "The reset deletes all records of the development environment; add --yes to"
+                + " confirm it.")
 
         @OptionGroup var place: ContainerOptions
 
-        @Flag(help: "Confirms the deletion; required.")
+        @Flag(help: "Confirm the deletion; required.")
         var yes = false
 
         func validate() throws {
@@ -187,10 +190,12 @@ struct SchemaFile: ParsableArguments {
                 ? try FileHandle.standardInput.readToEnd() ?? Data()
                 : try Data(contentsOf: URL(fileURLWithPath: file))
         } catch {
-            throw OneSentence("The file \(file) cannot be read.")
+            throw OneSentence(
+                "The schema's file cannot be read: \(file). Check its path and permissions.")
         }
         guard let text = String(validating: data, as: UTF8.self) else {
-            throw OneSentence("The file \(file) is not text in UTF-8.")
+            throw OneSentence(
+                "The schema's file is not text in UTF-8: \(file). Save it in UTF-8.")
         }
         do {
             return try ContainerSchema(text: text)

@@ -44,7 +44,7 @@ struct Zone: AsyncParsableCommand {
         @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")
         var container: String
 
-        @Option(help: "development or production.")
+        @Option(help: "The environment: development or production.")
         var environment: String = "production"
 
         @Option(help: "The name that the owner signs in with.")
@@ -55,10 +55,12 @@ struct Zone: AsyncParsableCommand {
 
         func validate() throws {
             guard ContainerEnvironment(rawValue: environment) != nil else {
-                throw ValidationError("The environment is development or production.")
+                throw ValidationError(
+                    "There is no environment \(environment); give development or production.")
             }
             guard zone != ZoneID.defaultZoneName else {
-                throw ValidationError("The default zone cannot be removed.")
+                throw ValidationError(
+                    "The default zone cannot be removed; give a custom zone with --zone.")
             }
         }
 
@@ -68,18 +70,22 @@ struct Zone: AsyncParsableCommand {
                 environment: ContainerEnvironment(rawValue: environment) ?? .production)
             let isRemoved = try await withService(of: data) { service in
                 guard let owner = try await service.storage.directory.user(named: user) else {
-                    throw ValidationError("There is no user with the sign-in name \(user).")
+                    throw ValidationError(
+                        "There is no user with the sign-in name \(user); see `stratus user list`.")
                 }
                 let database = DatabaseAddress(address, .private(owner: owner.recordName))
                 guard try await service.storage.databases().contains(database) else {
-                    throw ValidationError("\(user) keeps nothing in \(container), \(environment).")
+                    throw ValidationError(
+                        "The user \(user) has no private database in \(container), \(environment);"
+                            + " check --container and --environment.")
                 }
                 return try await service.removeZone(
                     named: zone, of: owner.recordName, at: address, reason: reason)
             }
             guard isRemoved else {
                 throw ValidationError(
-                    "\(user) has no zone \(zone) in \(container), \(environment).")
+                    "The user \(user) has no zone \(zone) in \(container), \(environment);"
+                        + " check --zone.")
             }
             print("removed \(zone)")
         }
@@ -104,7 +110,7 @@ func withService<Outcome>(
         await service.waitUntilIdle()
         try await storage.close()
         return outcome
-    } catch let error as StorageError {
-        throw OneSentence(error)
+    } catch {
+        throw OneSentence(error) ?? error
     }
 }

@@ -40,7 +40,9 @@ struct APNsOptions: ParsableArguments {
                     + " give all or none.")
         }
         guard !given.isEmpty || topic == nil && url == nil else {
-            throw ValidationError("--apns-topic and --apns-url need --apns-key.")
+            throw ValidationError(
+                "--apns-topic or --apns-url is given without a key; give --apns-key,"
+                    + " --apns-key-id and --apns-team-id too.")
         }
     }
 
@@ -54,7 +56,7 @@ struct APNsOptions: ParsableArguments {
                     privateKey: key, keyIdentifier: keyIdentifier, teamIdentifier: teamIdentifier,
                     topic: topic, url: url))
         } catch let error as APNsKeyError {
-            throw OneSentence(error.description)
+            throw OneSentence("\(error.description) (\(keyFile))")
         }
     }
 }

@@ -25,7 +25,8 @@ enum IdentityProviderFile {
             entries = try JSONDecoder().decode([Entry].self, from: data)
         } catch {
             throw OneSentence(
-                "The identity providers' file cannot be read: \(error) (\(path))")
+                "The identity providers' file \(path) cannot be read: \(error). Correct the path of"
+                    + " --identity-providers, or the file's JSON as Operations.md describes it.")
         }
         return try entries.map { entry in
             let algorithms = entry.algorithms ?? ["RS256", "ES256"]
@@ -34,8 +35,8 @@ enum IdentityProviderFile {
             else {
                 throw OneSentence(
                     """
-                    An identity provider lacks audiences, keys at an https address or in a file, \
-                    or has algorithms other than RSA or ECDSA; correct it. (\(path))
+                    The identity provider \(entry.issuer) lacks audiences, or keys at an https address \
+                    or in a file, or has algorithms other than RSA or ECDSA. Correct it in \(path).
                     """)
             }
             return IdentityProvider(

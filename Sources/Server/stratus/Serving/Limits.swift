@@ -57,7 +57,7 @@ extension Limits {
             do {
                 try NamedLimit.set(assignment, in: &self)
             } catch {
-                throw ValidationError("\(error.sentence) (\(assignment))")
+                throw ValidationError(error.sentence)
             }
         }
     }

@@ -33,7 +33,7 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
             throw error
         } catch {
             logger.warning(
-                "\(subject) could not be taken up at the start. Each database's are when it is first used.",
+                "\(subject) could not be continued at the start. Those of a database continue when it is first used.",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -16,9 +16,8 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the service.",
         discussion: """
-            Prints "listening on http://HOST:PORT" when it takes requests, answers GET /health, and \
-            stops cleanly on SIGTERM and SIGINT: requests under way are finished, long polls ended, \
-            files closed.
+            Print "listening on http://HOST:PORT" once requests are taken, answer GET /health, and \
+            stop cleanly on SIGTERM and SIGINT: finish requests under way, end long polls, close files.
             """)
 
     @Flag(help: "Create containers, users and record types on first use. Never for real data.")
@@ -114,7 +113,7 @@ struct Serve: AsyncParsableCommand {
     @Flag(help: "Report the time that each answer took in its Server-Timing header.")
     var serverTiming = false
 
-    @Option(help: "How much to log: trace, debug, info, notice, warning, error, critical.")
+    @Option(help: "The least level to log: trace, debug, info, notice, warning, error, critical.")
     var logLevel: String = "notice"
 
     @OptionGroup(title: "Apple's push service")
@@ -138,15 +137,17 @@ struct Serve: AsyncParsableCommand {
         guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
             throw ValidationError(
                 """
-                With --dev everyone who can reach the service may sign in as any user, so it listens on \
-                loopback only; give --dev-anywhere if that is what you want.
+                --host \(host) is not loopback, and with --dev everyone who can reach the service may \
+                sign in as any user; give --dev-anywhere if that is what you want.
                 """)
         }
         guard (0...65_535).contains(port) else {
-            throw ValidationError("A port is a number from 0 to 65535.")
+            throw ValidationError("--port \(port) is not from 0 to 65535; give such a number.")
         }
         guard Logger.Level(rawValue: logLevel) != nil else {
-            throw ValidationError("There is no log level with this name; see --help.")
+            throw ValidationError(
+                "There is no log level \(logLevel); give trace, debug, info, notice, warning, error"
+                    + " or critical.")
         }
     }
 
@@ -160,8 +161,9 @@ struct Serve: AsyncParsableCommand {
         if publicURL != nil, tls == nil, trustedProxies == nil {
             logger.warning(
                 """
-                There seems to be a proxy in front of this service, and all requests count as the \
-                proxy's: give --trusted-proxies to count them per sender.
+                --public-url is given without TLS, so there seems to be a proxy in front of this \
+                service, and all requests count as the proxy's; give --trusted-proxies to count them \
+                per sender.
                 """)
         }
         var settings = ServiceSettings(
@@ -245,7 +247,7 @@ struct Serve: AsyncParsableCommand {
         let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard token.utf8.count >= 16 else {
             throw OneSentence(
-                "The metrics token is too short: \(metricsToken). Give it 16 characters at least.")
+                "The metrics token in \(metricsToken) is too short; give it 16 bytes at least.")
         }
         return token
     }
@@ -254,8 +256,8 @@ struct Serve: AsyncParsableCommand {
         guard let trustedProxies else { return .none }
         guard let proxies = TrustedProxies(trustedProxies) else {
             throw ValidationError(
-                "--trusted-proxies contains something that is not a network; give networks"
-                    + " such as 10.0.0.0/8,2001:db8::/32.")
+                "--trusted-proxies \(trustedProxies) contains something that is not a network; give"
+                    + " networks such as 10.0.0.0/8,2001:db8::/32.")
         }
         return proxies
     }
@@ -319,7 +321,8 @@ func readOption(_ option: String, _ subject: String, in path: String) throws -> 
     do {
         return try String(contentsOfFile: path, encoding: .utf8)
     } catch {
-        throw OneSentence("\(subject) cannot be read: \(path). Check \(option).")
+        throw OneSentence(
+            "\(subject) cannot be read: \(path). Check \(option) and the file's permissions.")
     }
 }
 
@@ -338,7 +341,7 @@ struct OneSentence: Error, CustomStringConvertible {
             case EADDRINUSE: "Another program listens there already; take another --port, or 0."
             case EACCES: "The system does not let this user listen there; take a port from 1024 on."
             case EADDRNOTAVAIL: "This machine has no such address; take another --host."
-            default: "The system refused (errno \(error.errnoCode))."
+            default: "The system refused it (errno \(error.errnoCode)); check --host and --port."
             }
         description = "Cannot listen on \(host):\(port). \(reason)"
     }

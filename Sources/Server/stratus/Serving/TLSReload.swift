@@ -23,11 +23,13 @@ struct TLSReload: ServiceLifecycle.Service {
                 logger.notice("The certificate and its key were read again.")
             } catch let error as TLSFiles.Unusable {
                 logger.error(
-                    "The old certificate and key stay in use. \(error.message)",
+                    "\(error.message) The old certificate and key stay in use until SIGHUP is sent again.",
                     metadata: ["path": "\(error.path)"])
             } catch {
                 // Reading throws no other errors; if it did, the old ones would stay in use as well.
-                logger.error("The old certificate and key stay in use.")
+                logger.error(
+                    "The certificate or its key could not be read; the old ones stay in use.",
+                    metadata: ["error": "\(error)"])
             }
         }
     }

@@ -26,7 +26,9 @@ struct Collect: AsyncParsableCommand {
                 "Removed \(collection.unreferencedAssets) assets (\(collection.sizeBytes) bytes) and "
                     + "\(collection.strayBlobs) files that crashes left.")
             if collection.failedDatabases > 0 {
-                print("\(collection.failedDatabases) databases failed; the log says why.")
+                print(
+                    "\(collection.failedDatabases) databases could not be searched; the log has the"
+                        + " errors. Run `stratus doctor`.")
                 throw ExitCode.failure
             }
         } catch let error as StorageError {

@@ -7,8 +7,8 @@ struct Compact: AsyncParsableCommand {
         abstract: "Remove tombstones of records that were deleted long ago.",
         discussion: """
             The service does this by itself when tombstones are more than a quarter of a zone; \
-            this does it everywhere. Devices that last fetched before those deletions fetch \
-            everything once. The service may be running.
+            use this command to do it everywhere at once. Devices that last fetched before those \
+            deletions fetch everything once. The service may be running.
             """)
 
     @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
@@ -20,7 +20,7 @@ struct Compact: AsyncParsableCommand {
     func validate() throws {
         guard days > 0 else {
             throw ValidationError(
-                "The number of days is not above 0; give at least 1.")
+                "--days \(days) is not above 0; give 1 or more.")
         }
     }
 

@@ -9,10 +9,10 @@ struct Examine: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Examine a data folder: every file, every row, every record.",
         discussion: """
-            Changes no data, and may run beside the service. Prints which file breaks which invariant and \
-            what to do about it, one line each, and exits with status 1; or one line when all is well. \
-            With --repair it rebuilds what is derived from records; stop the service first. With \
-            --accept-loss it continues with what is left of one database instead.
+            Print which file breaks which invariant and what to do about it, one line each, and exit \
+            with status 1; or print one line when all is well. No data is changed, and the service may \
+            be running. With --repair, rebuild what is derived from records; stop the service first. \
+            With --accept-loss, continue with what is left of one database instead.
             """)
 
     @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))
@@ -32,14 +32,14 @@ struct Examine: AsyncParsableCommand {
 
     @Flag(
         help: """
-            With --repair: give up rows whose checksum does not match. A tombstone takes a record's place, \
-            so that the changes of its zone can be fetched again.
+            Give up rows whose checksum does not match; needs --repair. A tombstone takes a record's \
+            place, so that the changes of its zone can be fetched again.
             """)
     var dropDamaged = false
 
     func validate() throws {
         if dropDamaged, !repair {
-            throw ValidationError("--drop-damaged needs --repair. Give both.")
+            throw ValidationError("--drop-damaged is given without --repair; give both.")
         }
     }
 

@@ -9,8 +9,8 @@ struct Restore: AsyncParsableCommand {
         discussion: """
             Stop the service first. Every file of the backup is compared with its manifest before \
             anything is replaced. The folder's old content is moved into a subfolder \
-            replaced-<time>; nothing is deleted. All devices fetch everything once, as they have \
-            seen changes that the backup lacks.
+            replaced-<time>; nothing is deleted. All devices fetch everything once, because they \
+            have seen changes that the backup lacks.
             """)
 
     @OptionGroup var folder: CommandFolder

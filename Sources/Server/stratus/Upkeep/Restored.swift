@@ -9,8 +9,8 @@ struct Restored: AsyncParsableCommand {
         discussion: """
             A backup that is put back lacks changes that devices have seen. The service notices: \
             its first write to a database begins an epoch, and the change tokens that name a lost \
-            change expire. This command does the same at once, for all databases, and accepts those \
-            that have fewer commits than their high-water marks.
+            change expire. Use this command to do the same at once, for all databases, and to accept \
+            those that have fewer commits than their high-water marks.
             """)
 
     @Option(help: ArgumentHelp("The data folder.", valueName: "dir"))

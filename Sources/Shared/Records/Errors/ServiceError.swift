@@ -12,7 +12,7 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// The protocol's code, sent as `serverErrorCode`.
     public var code: Code
 
-    /// A constant sentence that says what happened and what to do.
+    /// A sentence that says what happened, to what, and what to do. Some are in Apple's words.
     public var reason: String
 
     /// How long to wait before the same request may be tried again, in seconds. When nil, the request

@@ -38,7 +38,7 @@ extension NamedLimit {
             """),
         .init(
             "bytesScannedPerQuery", \.bytesScannedPerQuery, .bytes,
-            "bytes of records that a query looks at; then the same happens"),
+            "bytes of records that a query looks at; then it returns what it has found"),
         .init(
             "recordsSortedTogether", \.recordsSortedTogether, .count,
             "records with equal first sort keys that are put in order in memory"),
@@ -56,13 +56,13 @@ extension NamedLimit {
             "indexes that queries asked for in a database"),
         .init(
             "compoundIndexesPerDatabase", \.compoundIndexesPerDatabase, .count,
-            "those of them that combine a filter's field with a sort's field"),
+            "compound indexes of a database: a filter's field with a sort's field"),
         .init(
             "recordsReadPerCompoundIndex", \.recordsReadPerCompoundIndex, .count,
-            "records read for a page before such an index is made"),
+            "records read for a page before a compound index is made"),
         .init(
             "savesPerUnusedIndex", \.savesPerUnusedIndex, .count,
-            "saving requests after which such an index that no query used is given up"),
+            "saving requests after which a compound index that no query used is given up"),
         .init(
             "filtersPerQuery", \.filtersPerQuery, .count, "filters and sort keys of a query"),
         .init(
@@ -204,7 +204,7 @@ extension NamedLimit {
             "how long changes are gathered after a device was notified of a subscription"),
         .init(
             "coalescingSeconds", seconds: \.coalescingSeconds,
-            "the same for Apple's push service; at most this long while there is a backlog"),
+            "how long changes wait for Apple's push service, at most while it has a backlog"),
         .init(
             "idleDeviceSeconds", seconds: \.idleDeviceSeconds,
             "after how long without a poll a device keeps one notification only"),
@@ -370,7 +370,8 @@ extension NamedLimit {
             "how long a web-auth token is valid", source: "Setting Up Web Services"),
         .init(
             "staySignedInSeconds", seconds: \.staySignedInSeconds,
-            "how long it is valid for a user who stays signed in", source: "Setting Up Web Services"
+            "how long a web-auth token is valid for a user who stays signed in",
+            source: "Setting Up Web Services"
         ),
         .init(
             "signInRequestSeconds", seconds: \.signInRequestSeconds,

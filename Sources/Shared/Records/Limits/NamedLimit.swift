@@ -19,7 +19,7 @@ public struct NamedLimit: Sendable {
 
     /// An unknown name, or a value that the limit cannot have.
     public struct Refusal: Error, Hashable, Sendable {
-        /// A constant sentence that says what to do.
+        /// A sentence that names the limit and its value, and says what to do.
         public var sentence: String
         /// The name of the limit as it was given; empty if there was none.
         public var name: String
@@ -116,8 +116,9 @@ extension NamedLimit {
         case .number(let path):
             guard let value = Double(text), range.contains(value) else {
                 throw Refusal(
-                    sentence:
-                        "The limit's value is not a number in its range; give one.", name: name)
+                    sentence: "The value '\(text)' of the limit \(name) is not a number from"
+                        + " \(range.lowerBound) to \(range.upperBound); give such a number.",
+                    name: name)
             }
             limits[keyPath: path] = value
         }
@@ -126,8 +127,9 @@ extension NamedLimit {
     private func wholeNumber(_ text: String) throws(Refusal) -> Int64 {
         guard let value = Int64(text.filter { $0 != "_" }), range.contains(Double(value)) else {
             throw Refusal(
-                sentence:
-                    "The limit's value is not a whole number in its range; give one.", name: name)
+                sentence: "The value '\(text)' of the limit \(name) is not a whole number from"
+                    + " \(Int64(range.lowerBound)) to \(Int64(range.upperBound)); give such a number.",
+                name: name)
         }
         return value
     }
@@ -140,8 +142,8 @@ extension NamedLimit {
         let name = parts.first.map(String.init) ?? ""
         guard parts.count == 2, let limit = all.first(where: { $0.name == name }) else {
             throw Refusal(
-                sentence: "There is no limit of that name, or it has no value; give both as in"
-                    + " recordsPerPage=100. `stratus limits` lists them.",
+                sentence: "There is no limit '\(name)', or it has no value; give both as in"
+                    + " recordsPerPage=100. `stratus limits` lists all.",
                 name: name)
         }
         try limit.set(String(parts[1]), in: &limits)

@@ -35,7 +35,9 @@ extension Field {
             return
         }
         guard let tag = typeTag.stringText.flatMap({ TypeTag($0) }) else {
-            throw WireError("The protocol does not know this type.", at: "type")
+            throw WireError(
+                "The protocol does not know this type; Documentation/Wire.md lists the types.",
+                at: "type")
         }
         switch tag {
         case .type(let type):
@@ -121,7 +123,9 @@ extension FieldValue {
             if list != nil || node.count == 0 { return list }
         case .null: break
         }
-        throw WireError("The value has no type and its form tells none.", at: "value")
+        throw WireError(
+            "The value has no type, and none can be inferred from its form; declare one in type.",
+            at: "value")
     }
 }
 

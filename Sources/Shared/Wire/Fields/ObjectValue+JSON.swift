@@ -58,7 +58,10 @@ extension Reference: WireReadable, WireWritable {
         case .some("NONE"): return .none
         case .some("DELETE_SELF"): return .deleteSelf
         case .some("VALIDATE"): return .validate
-        default: throw WireError("The protocol does not know this word.", at: "action")
+        default:
+            throw WireError(
+                "The protocol does not know this word; Documentation/Wire.md lists those of each key.",
+                at: "action")
         }
     }
 

@@ -78,7 +78,9 @@ extension WireError {
     static let invalidUTF8 = WireError("The body is not valid UTF-8.")
     static let invalidEscape = WireError(
         "A string has an unknown escape or half of a surrogate pair.")
-    static let nestedTooDeeply = WireError("The body is nested too deeply.")
+    static let nestedTooDeeply = WireError(
+        "The body is nested more than \(JSONDocument.maximumDepth) levels deep; send it flatter.")
     static let invalidNumber = WireError("A number is malformed or does not fit into 64 bits.")
-    static let outOfMemory = WireError("The body is too large to be read.")
+    static let outOfMemory = WireError(
+        "There is not enough memory to read the body; send a smaller one.")
 }

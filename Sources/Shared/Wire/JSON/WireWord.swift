@@ -12,7 +12,9 @@ extension WireWord {
 
     public init(wire node: JSONNode) throws(WireError) {
         guard let word = Self(word: try String(wire: node)) else {
-            throw WireError("The protocol does not know this word.")
+            throw WireError(
+                "The protocol does not know this word; Documentation/Wire.md lists those of each key."
+            )
         }
         self = word
     }

@@ -93,7 +93,10 @@ extension QueryDictionary.FieldName {
             return
         }
         guard let field = QueryDictionary.SystemField(schemaName: name) else {
-            throw WireError("The protocol does not know this system field.", at: "fieldName")
+            throw WireError(
+                "The protocol does not know this system field; it has ___recordID, ___share, ___parent,"
+                    + " ___createdBy, ___createTime, ___modTime and ___modifiedBy.",
+                at: "fieldName")
         }
         self = .system(field)
     }

@@ -114,7 +114,8 @@ private struct FieldList: WireReadable {
     /// The most fields that can be read: `Limits.fieldsPerRecord` can be at most this.
     private static let maximumCount = Limits.readableFieldsPerRecord
     private static let tooMany = WireError(
-        "A record has too many fields; see Limits.fieldsPerRecord.")
+        "The record has more than \(Limits.readableFieldsPerRecord) fields; divide it into several records."
+    )
 
     var fields: [Field] = []
 

@@ -168,10 +168,10 @@ import Testing
         ("DEFINE SCHEMA RECORD TYPE T (GRANT READ, a STRING)", 1, 42, "Expected READ, CREATE or"),
         (
             "DEFINE SCHEMA\r\nRECORD TYPE T (GRANT READ TO me);", 2, 30,
-            "The role 'me' has no CREATE ROLE."
+            "The role 'me' has no CREATE ROLE; add one."
         ),
         ("DEFINE SCHEMA // é\n/* ß", 2, 1, "The comment is not closed"),
-        ("DEFINE SCHEMA é", 1, 15, "Unexpected character."),
+        ("DEFINE SCHEMA é", 1, 15, "The character 'é' belongs to no word or sign."),
     ])
     func syntaxErrorHasLineAndColumn(
         _ text: String, _ line: Int, _ column: Int, _ message: String

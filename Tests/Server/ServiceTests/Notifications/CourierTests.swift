@@ -109,8 +109,9 @@ import Testing
             polls.append(poll())
             await untilWaiting(count)
         }
-        await #expect(throws: ServiceError.tooManyPolls) { try await poll().value }
-        #expect(ServiceError.tooManyPolls.frameworkCode == .requestRateLimited)
+        let refusal = ServiceError.tooManyPolls(limit: 4)
+        await #expect(throws: refusal) { try await poll().value }
+        #expect(refusal.frameworkCode == .requestRateLimited)
         time.milliseconds.withLock { $0 += 5_000 }
         polls.append(poll())
         #expect(try await polls[0].value == nil)

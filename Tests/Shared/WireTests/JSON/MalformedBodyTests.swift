@@ -27,6 +27,8 @@ import Testing
         #"{"operations":[{"operationType":"create","record":{"fields":{"a":\#(field)}}}]}"#
     }
 
+    static let unknownWord =
+        "The protocol does not know this word; Documentation/Wire.md lists those of each key."
     static let escape = "A string has an unknown escape or half of a surrogate pair."
 
     static let syntax = [
@@ -45,7 +47,7 @@ import Testing
             "The body begins with a byte order mark; send plain UTF-8."),
         Case(
             EmptyBody.self, String(repeating: "[", count: 130) + String(repeating: "]", count: 130),
-            "The body is nested too deeply."),
+            "The body is nested more than 128 levels deep; send it flatter."),
     ]
 
     static let modify = [
@@ -62,7 +64,7 @@ import Testing
             at: "operations[0]"),
         Case(
             RecordsModify.Request.self, #"{"operations":[{"operationType":"steal","record":{}}]}"#,
-            "The protocol does not know this word.", at: "operations[0].operationType"),
+            unknownWord, at: "operations[0].operationType"),
         Case(
             RecordsModify.Request.self, #"{"operations":[{"operationType":"create"}]}"#,
             "This key is required.", at: "operations[0].record"),
@@ -81,11 +83,12 @@ import Testing
             at: "operations[0].record.fields.a"),
         Case(
             RecordsModify.Request.self, field(#"{"value":{}}"#),
-            "The value has no type and its form tells none.",
+            "The value has no type, and none can be inferred from its form; declare one in type.",
             at: "operations[0].record.fields.a.value"),
         Case(
             RecordsModify.Request.self, field(#"{"value":1,"type":"NUMBERISH"}"#),
-            "The protocol does not know this type.", at: "operations[0].record.fields.a.type"),
+            "The protocol does not know this type; Documentation/Wire.md lists the types.",
+            at: "operations[0].record.fields.a.type"),
     ]
 
     /// Values that do not match their type.
@@ -112,7 +115,7 @@ import Testing
         Case(
             RecordsQuery.Request.self,
             #"{"query":{"recordType":"T","filterBy":[{"comparator":"LIKE"}]}}"#,
-            "The protocol does not know this word.", at: "query.filterBy[0].comparator"),
+            unknownWord, at: "query.filterBy[0].comparator"),
         Case(
             RecordsQuery.Request.self,
             #"{"query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a"}]}}"#,
@@ -120,7 +123,9 @@ import Testing
         Case(
             RecordsQuery.Request.self,
             #"{"query":{"recordType":"T","sortBy":[{"fieldName":"___etag"}]}}"#,
-            "The protocol does not know this system field.", at: "query.sortBy[0].fieldName"),
+            "The protocol does not know this system field; it has ___recordID, ___share, ___parent,"
+                + " ___createdBy, ___createTime, ___modTime and ___modifiedBy.",
+            at: "query.sortBy[0].fieldName"),
         Case(RecordsQuery.Answer.self, "{}", "This key is required.", at: "records"),
         Case(RecordsQuery.Answer.self, "", "This key is required.", at: "records"),
         Case(
@@ -139,7 +144,7 @@ import Testing
         Case(
             SubscriptionsModify.Request.self,
             #"{"operations":[{"operationType":"create","subscription":{"firesOn":["never"]}}]}"#,
-            "The protocol does not know this word.", at: "operations[0].subscription.firesOn[0]"),
+            unknownWord, at: "operations[0].subscription.firesOn[0]"),
         Case(ErrorBody.self, "{}", "This key is required.", at: "extensionErrorCode"),
         Case(NotificationPayload.self, "{}", "This key is required.", at: "ck"),
         Case(
@@ -211,7 +216,7 @@ import Testing
                 #"{"operations":[{"operationType":"create","record":{"fields":{\#(fields)}}}]}"#
             #expect(
                 throws: WireError(
-                    "A record has too many fields; see Limits.fieldsPerRecord.",
+                    "The record has more than 4096 fields; divide it into several records.",
                     at: "operations[0].record.fields")
             ) {
                 try readWhole(RecordsModify.Request.self, from: Array(body.utf8))
