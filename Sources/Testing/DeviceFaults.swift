@@ -119,8 +119,7 @@ final class DeviceScript: Sendable {
         }
     }
 
-    private static let lost = TransportError(
-        .answerLost, "The connection was lost; the request may have been served.")
+    private static let lost = TransportError.lost()
 
     private func checkNetwork(_ device: String) throws {
         if state.withLock({ $0[device]?.isCutOff ?? false }) {
