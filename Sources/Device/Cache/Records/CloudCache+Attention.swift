@@ -75,8 +75,8 @@ extension CloudCache {
             } catch let failure as SyncFailure {
                 throw CacheError(
                     .notSynced,
-                    "The service's versions of \(ids.count) records were not fetched; nothing is lost."
-                        + " Try again later.",
+                    "The service's versions of the records were not fetched (\(ids.count)); nothing is"
+                        + " lost. Try again later.",
                     failure: failure)
             }
             var found:
@@ -98,8 +98,8 @@ extension CloudCache {
         if let failure {
             throw CacheError(
                 .notSynced,
-                "The service's versions of some of \(ids.count) records were not fetched; nothing is"
-                    + " lost. Try again later.",
+                "The service's versions of some of the records were not fetched (of \(ids.count));"
+                    + " nothing is lost. Try again later.",
                 failure: failure)
         }
     }

@@ -127,8 +127,8 @@ extension HTTPTransport {
             guard answers.count == indices.count else {
                 throw TransportError(
                     .answerUnreadable,
-                    "The service returned \(answers.count) records when \(indices.count) were requested;"
-                        + " update it.")
+                    "The service returned \(answers.count) results for \(indices.count) records; update"
+                        + " it.")
             }
             for (index, answer) in zip(indices, answers) { results[index] = answer }
         }
