@@ -35,7 +35,9 @@ public final class InProcessTransport: AccountTransport {
                 let answer = try await ask(served, request, target) as? E.Answer
             else {
                 throw ServiceFailure(
-                    ServiceError(.notFound, "The service does not answer at this address yet."))
+                    ServiceError(
+                        .notFound, "The service has no endpoint \(E.path); use one that it serves.")
+                )
             }
             return answer
         }
