@@ -40,19 +40,20 @@ package final class LockedFolder: Sendable {
                 atPath: path, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
+            throw Failure(
+                description: "The folder \(path) cannot be created; name another one with --data.")
         }
         DeviceFile.tighten(path, isFolder: true)
         lockDescriptor = open(path + "/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard lockDescriptor >= 0 else {
             throw Failure(
-                description: "The folder \(path) cannot be written; name another: --data.")
+                description: "The folder \(path) cannot be written; name another one with --data.")
         }
         guard flock(lockDescriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(lockDescriptor)
             throw Failure(
                 description: "Another \(app) runs with the folder \(path); end it first, or name "
-                    + "another folder: --data.")
+                    + "another folder with --data.")
         }
         // An identifier that cannot be read is replaced by a new one; the device then counts as a
         // new one.
@@ -67,7 +68,7 @@ package final class LockedFolder: Sendable {
         } catch {
             close(lockDescriptor)
             throw Failure(
-                description: "The folder \(path) cannot be written; name another: --data.")
+                description: "The folder \(path) cannot be written; name another one with --data.")
         }
     }
 

@@ -199,8 +199,8 @@ struct SignInPages: Sendable {
             var page = pages.response(
                 "message",
                 [
-                    "heading": "This did not work",
-                    "sentence": "The service could not take the form. Try again.",
+                    "heading": "The form was not processed",
+                    "sentence": "The service could not process the form. Go back and try again.",
                 ], status: answer.status)
             if let connection = answer.headers[.connection] {
                 page.headers[.connection] = connection
