@@ -61,10 +61,7 @@ extension CloudMapping {
             for item in outgoing {
                 do {
                     guard let record = try results[item.node.name]?.get() else {
-                        throw CKError(
-                            .internalError,
-                            "The service did not answer for the record \(item.node.name); save it again."
-                        )
+                        throw Self.unanswered(item.node.name)
                     }
                     saved.append((item, record))
                 } catch let error as CKError where error.serverRecord != nil {
@@ -189,6 +186,12 @@ extension CloudMapping {
             isAny = isAny || !gone.isEmpty
         }
         return isAny
+    }
+
+    private static func unanswered(_ name: String) -> CKError {
+        CKError(
+            .internalError,
+            "The service did not answer for the record \(name); save the object again.")
     }
 
     private func failed(_ node: EntityGraph.Node, _ error: any Error) -> SaveReport {
