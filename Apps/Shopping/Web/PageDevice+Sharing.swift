@@ -84,7 +84,9 @@ extension PageDevice {
 
     private func link(_ text: String) throws -> URL {
         guard let link = URL(string: Self.trimmed(text)), link.scheme?.hasPrefix("http") == true
-        else { throw CannotDo("This is not a link; paste the one that you were sent.") }
+        else {
+            throw CannotDo("\"\(text)\" is not a link; paste the one that you were sent.")
+        }
         return link
     }
 
