@@ -51,20 +51,20 @@ package struct Account: Sendable {
             ?? .none
         let reason: String? =
             if let serviceURL, !Self.isAddress(serviceURL) {
-                "\(content) on this device: STRATUS_URL is \"\(serviceURL)\", and no address such as "
-                    + "http://127.0.0.1:8080."
+                "\(content) on this device: STRATUS_URL is \"\(serviceURL)\", which is not an address; set "
+                    + "it to one such as http://127.0.0.1:8080."
             } else if serviceURL == nil {
-                "\(content) on this device. To keep all devices in sync, see \(app) --help: STRATUS_URL."
+                "\(content) on this device. To keep all devices in sync, set STRATUS_URL; see \(app) --help."
             } else if credential == .none {
-                "\(content) on this device until you sign in: \(app) sign-in, or STRATUS_DEV_USER "
-                    + "at a service that runs with --dev."
+                "\(content) on this device until you sign in: run \(app) sign-in, or set "
+                    + "STRATUS_DEV_USER at a service that runs with --dev."
             } else {
                 nil
             }
         let elsewhere =
             reason != nil && credential == .none && keepsSignIn
-            ? "Another user is signed in here, at another address or with another API token: with STRATUS_URL and "
-                + "STRATUS_API_TOKEN as they were then, all of that account is here again."
+            ? "Another user is signed in here, at another address or with another API token: set STRATUS_URL and "
+                + "STRATUS_API_TOKEN as they were then to see that account's data again."
             : nil
         signInElsewhere = elsewhere
         localOnlyReason = reason.map { [$0, elsewhere].compactMap(\.self).joined(separator: " ") }

@@ -40,7 +40,8 @@ package final class LockedFolder: Sendable {
                 atPath: path, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Failure(description: "The folder \(path) cannot be made; name another: --data.")
+            throw Failure(
+                description: "The folder \(path) cannot be created; name another one with --data.")
         }
         DeviceFile.tighten(path, isFolder: true)
         guard
@@ -48,12 +49,13 @@ package final class LockedFolder: Sendable {
                 ifFree: path + "/lock", O_CREAT | O_RDWR,
                 failure: { _ in
                     Failure(
-                        description: "The folder \(path) cannot be written; name another: --data.")
+                        description:
+                            "The folder \(path) cannot be written; name another one with --data.")
                 })
         else {
             throw Failure(
                 description: "Another \(app) runs with the folder \(path); end it first, or name "
-                    + "another folder: --data.")
+                    + "another folder with --data.")
         }
         self.lock = lock
         // An identifier that cannot be read is replaced by a new one; the device then counts as a
@@ -68,7 +70,7 @@ package final class LockedFolder: Sendable {
             try Data(deviceID.utf8).writePrivately(to: path + "/device")
         } catch {
             throw Failure(
-                description: "The folder \(path) cannot be written; name another: --data.")
+                description: "The folder \(path) cannot be written; name another one with --data.")
         }
     }
 

@@ -67,9 +67,9 @@ extension NoteTrouble {
             case CloudKitNoteError.newerVersionAvailable:
                 "A newer version of the app wrote this note: update the app on this device."
             case CloudKitNoteError.noteNotFound:
-                "The note in the cloud has no text: it is left alone."
+                "The note in the cloud has no text: it is left as it is, and yours stays on this device."
             case CloudKitNoteError.unexpected:
-                "The note in the cloud was not written by this app: it is left alone."
+                "The note in the cloud was not written by this app: it is left as it is, and yours stays on this device."
             default:
                 "The note cannot be kept on this device: \((error as NSError).localizedDescription)"
             }
@@ -96,7 +96,7 @@ extension NoteTrouble {
         case .notAuthenticated, .accountTemporarilyUnavailable:
             "The service does not take this sign-in: sign in again."
         case .managedAccountRestricted, .permissionFailure:
-            "This account may not do that: ask the operator of the service."
+            "This account may not save or fetch the note: ask the operator of the service."
         case .quotaExceeded:
             "The account has no room left: remove something there, then sync."
         case .limitExceeded: "The note is too large for the service: make it shorter."
@@ -104,11 +104,11 @@ extension NoteTrouble {
             "The service needs a newer version of the app: update it on this device."
         case .assetFileNotFound, .assetFileModified, .assetNotAvailable:
             "The note's text could not be sent or fetched: sync to try again."
-        case .operationCancelled: "Interrupted: sync to try again."
+        case .operationCancelled: "Syncing was interrupted: sync to try again."
         case .badContainer, .badDatabase, .missingEntitlement, .serverRejectedRequest,
             .invalidArguments, .internalError:
             "The service refuses this app: \(error.localizedDescription)"
-        default: "Something unexpected happened: \(error.localizedDescription)"
+        default: "Syncing failed for an unexpected reason: \(error.localizedDescription)"
         }
     }
 }

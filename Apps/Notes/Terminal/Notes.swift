@@ -8,9 +8,9 @@ import NotesCore
 struct Notes: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notes",
-        abstract: "One note that works offline and is the same on all your devices.",
+        abstract: "Keep one note that works offline and is the same on all your devices.",
         discussion: """
-            Takes commands, ? for help. From a pipe, every line is a command, there is no prompt, and each command's \
+            Type commands; ? lists them. From a pipe, every line is a command, there is no prompt, and each command's \
             output ends with a line that is just a full stop. NO_COLOR leaves colours out.
 
             Without further settings the note stays on this device. To have it on all of them, name a Stratus \

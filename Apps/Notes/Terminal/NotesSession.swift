@@ -82,7 +82,9 @@ actor NotesSession {
                 ?? "No text of yours has lost to another one."
         case .restore:
             guard let overruled = await controller.copy.overruled else {
-                throw OneSentence(description: "There is no other text to restore.")
+                throw OneSentence(
+                    description: "No text of yours has lost to another one, so nothing is restored."
+                )
             }
             return try await type(overruled)
         case .sync:
@@ -118,7 +120,7 @@ actor NotesSession {
 
     func signOut(anyway: Bool) async throws -> String {
         guard controller.container.connection.hasAccount else {
-            return "No user is signed in on this device."
+            return "No user is signed in on this device; to sign in, run notes sign-in."
         }
         guard try await controller.prepareSignOut(anyway: anyway) else {
             throw OneSentence(

@@ -10,7 +10,7 @@ extension Notes {
 
         @ParentCommand var notes: Notes
 
-        @Flag(help: "As JSON, with what is known of the cloud.")
+        @Flag(help: "Print JSON, with what is known of the cloud.")
         var json = false
 
         func run() async throws {
@@ -23,7 +23,7 @@ extension Notes {
     /// `notes do add milk`: one command of the prompt.
     struct Do: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Do one command of the prompt, such as: notes do add milk.")
+            abstract: "Run one command of the prompt, such as: notes do add milk.")
 
         @ParentCommand var notes: Notes
 

@@ -136,10 +136,15 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble(
-                        "The service refuses a change; it is kept here. \(item.failure.message)"),
+                        "The service refuses a change; it is kept here, to be sent again or dropped. \(item.failure.message)"
+                    ),
                     listID: ListID(item.recordID.zoneID)))
         case .quotaExceeded:
-            tell(ShoppingChange(.trouble("The service is full; changes wait on this device.")))
+            tell(
+                ShoppingChange(
+                    .trouble(
+                        "The account's storage at the service is full; changes wait on this device. Make room there."
+                    )))
         case .storageFull:
             tell(
                 ShoppingChange(
@@ -147,9 +152,12 @@ extension ShoppingStore {
         case .halted(let reason):
             tell(ShoppingChange(.trouble(reason.summary)))
         case .zoneSetAside(let zoneID, let failure):
+            let title = ListID(zoneID).flatMap { listsByID[$0]?.title } ?? zoneID.zoneName
             tell(
                 ShoppingChange(
-                    .trouble("The service refuses a list; it is kept here. \(failure.message)"),
+                    .trouble(
+                        "The service refuses the list \(title); it is kept here. \(failure.message)"
+                    ),
                     listID: ListID(zoneID)))
         case .recordsMissing(let records):
             // What was compacted while this device was offline is no longer in any list.

@@ -69,7 +69,8 @@ enum Command: Hashable, Sendable {
             case "shopping": self = .shopping
             default:
                 throw NotUnderstood(
-                    description: "There is no such mode; type mode planning or mode shopping.")
+                    description: "There is no mode \"\(rest)\"; type mode planning or mode "
+                        + "shopping.")
             }
         default:
             let plain: [String: Command] = [

@@ -15,9 +15,9 @@ import StratusCache
 struct Shopping: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shopping",
-        abstract: "Shopping lists that work offline and are the same on all your devices.",
+        abstract: "Keep shopping lists that work offline and are the same on all your devices.",
         discussion: """
-            Shows the list on the whole terminal; ? tells the keys, and --prompt asks for commands \
+            The list is shown on the whole terminal, and ? shows the keys; with --prompt, type commands \
             instead. From a pipe, every line is a command, there is no prompt, and each command's \
             output ends with a line that is just a full stop. NO_COLOR leaves colours out.
 
@@ -65,7 +65,8 @@ struct Shopping: AsyncParsableCommand {
 
     func validate() throws {
         guard (1...400).contains(uploadSize) else {
-            throw ValidationError("An upload's size is a number from 1 to 400.")
+            throw ValidationError(
+                "--upload-size is \(uploadSize); give it a number from 1 to 400.")
         }
     }
 

@@ -15,7 +15,7 @@ extension ShoppingSession {
         let (listID, _) = try await openedList()
         let lines = ActivityHistory(try await store.activity(of: listID)).lines
         undoable = lines.suffix(Self.shownLines).reversed()
-        guard !undoable.isEmpty else { return "Nothing happened yet." }
+        guard !undoable.isEmpty else { return "Nothing has happened on this list yet." }
         return undoable.enumerated().map { index, line in
             let mark = line.undo == nil ? "" : " (undo \(index + 1))"
             return "\(Self.day(line.event.milliseconds)) \(line.sentence)\(mark)"
@@ -30,7 +30,9 @@ extension ShoppingSession {
                 "No action was named by its number; type activity, then undo and a number.")
         }
         let line = undoable[number - 1]
-        guard let action = line.undo else { throw CannotDo("This cannot be taken back.") }
+        guard let action = line.undo else {
+            throw CannotDo("This cannot be taken back: \(line.sentence).")
+        }
         try await store.perform([action], in: listID)
         await refresh()
         return "Taken back: \(line.sentence)."
@@ -40,7 +42,7 @@ extension ShoppingSession {
         let (listID, _) = try await openedList()
         let bought = ActivityHistory(try await store.activity(of: listID))
             .purchases(of: product, catalogue: catalogue)
-        guard !bought.isEmpty else { return "\(product) was not bought since this device knows." }
+        guard !bought.isEmpty else { return "This device knows of no purchase of \(product)." }
         return bought.prefix(Self.shownLines).map {
             "\(Self.day($0.event.milliseconds)) \($0.sentence)"
         }.joined(separator: "\n")
@@ -50,21 +52,21 @@ extension ShoppingSession {
 
     func showRefused() async throws -> String {
         let changes = try await store.refusedChanges()
-        guard !changes.isEmpty else { return "Nothing is refused." }
+        guard !changes.isEmpty else { return "The service has refused no change." }
         return changes.enumerated().map { "\($0 + 1) \($1.sentence)" }.joined(separator: "\n")
             + "\nType retry to send them again, or giveup to drop them."
     }
 
     func resolveRefused(retrying: Bool) async throws -> String {
         let changes = try await store.refusedChanges()
-        guard !changes.isEmpty else { return "Nothing is refused." }
+        guard !changes.isEmpty else { return "The service has refused no change." }
         if retrying {
             try await store.retry(changes)
-            return "They are sent again."
+            return "The refused changes are sent again."
         }
         try await store.giveUp(changes)
         await refresh()
-        return "They are dropped."
+        return "The refused changes are dropped."
     }
 
     // MARK: Tidying
@@ -72,7 +74,7 @@ extension ShoppingSession {
     func clearBought() async throws -> String {
         let (listID, list) = try await openedList()
         let actions = list.clearingBought
-        guard !actions.isEmpty else { return "Nothing is bought." }
+        guard !actions.isEmpty else { return "No item on the list is marked as bought." }
         try await store.perform(actions, in: listID)
         await refresh()
         return actions.count == 1 ? "1 item cleared." : "\(actions.count) items cleared."
@@ -136,7 +138,7 @@ extension ShoppingSession {
         }
         let item = try finder.item(left)
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw CannotDo("The file \(path) cannot be read.")
+            throw CannotDo("The file \(path) cannot be read; give the path of a picture.")
         }
         try await store.setPicture(URL(fileURLWithPath: path), of: item.id, in: listID)
         await refresh()
@@ -156,7 +158,7 @@ extension ShoppingSession {
         let words = text.lowercased().split(whereSeparator: \.isWhitespace)
         guard words.allSatisfy({ ["adds", "ticks", "nothing"].contains($0) }) else {
             throw CannotDo(
-                "There is no such notification; type notify adds, notify ticks, notify adds ticks "
+                "There is no notification \"\(text)\"; type notify adds, notify ticks, notify adds ticks "
                     + "or notify nothing.")
         }
         let choice = NotificationChoice(
@@ -177,11 +179,13 @@ extension ShoppingSession {
 
     func signOut(_ text: String) async throws -> String {
         guard account.localOnlyReason == nil else {
-            throw CannotDo("No user is signed in on this device.")
+            throw CannotDo("No user is signed in on this device; to sign in, run shopping sign-in.")
         }
         let pending = try await store.status().pendingCount
         guard ["", "anyway"].contains(text) else {
-            throw CannotDo("You are still signed in; type signout, or signout anyway.")
+            throw CannotDo(
+                "\"signout \(text)\" is not a command, and you are still signed in; type signout, or signout anyway."
+            )
         }
         do {
             let lost = try await store.signOut(sendingFirst: text.isEmpty)

@@ -73,7 +73,9 @@ extension ShoppingSession {
     func addPasted(_ text: String) async throws -> String {
         let (listID, list) = try await openedList()
         let pasted = PastedText(text)
-        guard !pasted.names.isEmpty else { return "Nothing pasted." }
+        guard !pasted.names.isEmpty else {
+            return "Nothing was pasted; type paste, then one item a line."
+        }
         try await perform(
             [.add(names: pasted.names, afterItemID: list.items.last?.id)], listID)
         let rest =
@@ -85,7 +87,10 @@ extension ShoppingSession {
     func copy(_ text: String) async throws -> String {
         let (listID, list) = try await openedList()
         let other = try await findList(text)
-        guard other.id != listID else { throw CannotDo("This list is open; name another one.") }
+        guard other.id != listID else {
+            throw CannotDo(
+                "\(ListText.oneLine(other.title)) is the open list; name another one to copy from.")
+        }
         let present = Set(list.items.map { $0.name.lowercased() })
         let names = other.items.filter { !present.contains($0.name.lowercased()) }.map(\.text)
         if !names.isEmpty {
@@ -131,7 +136,10 @@ extension ShoppingSession {
                 "No new place was named; type move ITEM after OTHER ITEM, or move ITEM first.")
         }
         let (item, other) = (try finder.item(left), try finder.item(right))
-        guard item.id != other.id else { throw CannotDo("An item cannot follow itself.") }
+        guard item.id != other.id else {
+            throw CannotDo(
+                "\(ListText.oneLine(item.name)) cannot follow itself; name another item.")
+        }
         try await perform([.move(itemID: item.id, afterItemID: other.id)], listID)
         return "\(ListText.oneLine(item.name)) moved after \(ListText.oneLine(other.name))."
     }

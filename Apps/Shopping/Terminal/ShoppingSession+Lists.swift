@@ -110,7 +110,7 @@ extension ShoppingSession {
         guard let list = found.first, found.count == 1 else {
             throw CannotDo(
                 found.isEmpty
-                    ? "There is no list \"\(text)\"; type lists."
+                    ? "There is no list \"\(text)\"; type lists to see them."
                     : "Several lists begin with \"\(text)\"; type lists and use a number.")
         }
         return list
@@ -163,7 +163,7 @@ extension ShoppingSession {
         _ = try await openedList()
         await refresh()
         let notices = screen?.notices ?? []
-        guard !notices.isEmpty else { return "No notices." }
+        guard !notices.isEmpty else { return "No notices wait on this list." }
         return notices.enumerated().map { index, item in
             "\(index + 1) \(ListText.oneLine(item.name)) (added by \(ListText.oneLine(item.addedBy)))"
         }.joined(separator: "\n")

@@ -103,7 +103,8 @@ extension ShoppingSession {
         ]
         guard let (access, takesRequests) = words[text.lowercased()] else {
             throw CannotDo(
-                "There is no such link; type link closed, link ask, link read or link write.")
+                "A link cannot be \"\(text)\"; type link closed, link ask, link read or link write."
+            )
         }
         let sharing = try await needingService {
             try await self.store.setLink(access, takesRequests: takesRequests, of: listID)
@@ -141,7 +142,7 @@ extension ShoppingSession {
             throw CannotDo("Several people are called \"\(text)\"; type people and use a number.")
         }
         guard let person = numbered ?? named.first, !person.isOwner else {
-            throw CannotDo("There is no person \"\(text)\" to remove; type people.")
+            throw CannotDo("There is no person \"\(text)\" to remove; type people to see them.")
         }
         try await needingService { try await self.store.remove(person.id, from: listID) }
         return "\(ListText.oneLine(person.name)) is removed from the list."
@@ -149,7 +150,7 @@ extension ShoppingSession {
 
     func join(_ text: String) async throws -> String {
         guard let link = URL(string: text), link.scheme != nil else {
-            throw CannotDo("This is not a link; type join and the link that you were sent.")
+            throw CannotDo("\"\(text)\" is not a link; type join and the link that you were sent.")
         }
         let listID = try await needingService { try await self.store.join(link) }
         await open(listID)
@@ -158,7 +159,7 @@ extension ShoppingSession {
 
     func askToJoin(_ text: String) async throws -> String {
         guard let link = URL(string: text), link.scheme != nil else {
-            throw CannotDo("This is not a link; type ask and the link that you were sent.")
+            throw CannotDo("\"\(text)\" is not a link; type ask and the link that you were sent.")
         }
         try await needingService { try await self.store.askToJoin(link) }
         return "The owner is asked. When you are let in, type join and the link."
@@ -181,7 +182,8 @@ extension ShoppingSession {
         let (listID, list) = try await openedList()
         guard text.lowercased() == list.title.lowercased() else {
             throw CannotDo(
-                "To delete the open list permanently, type delete \(ListText.oneLine(list.title)).")
+                "Nothing is deleted: to delete the open list permanently, type delete \(ListText.oneLine(list.title))."
+            )
         }
         if listID.isOwn, await store.sharing(of: listID) == nil {
             // No one else needs to know: the deletion is queued like every change.

@@ -14,7 +14,7 @@ extension Shopping {
     struct SignIn: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Sign in on the service's page, in a browser; this device stays signed in.",
-            discussion: "STRATUS_URL and STRATUS_API_TOKEN say where; see shopping --help.")
+            discussion: "Set STRATUS_URL and STRATUS_API_TOKEN first; see shopping --help.")
 
         @ParentCommand var shopping: Shopping
 
@@ -40,7 +40,7 @@ extension Shopping {
         func run() async throws {
             let session = try await shopping.openSession()
             guard session.isSignedIn else {
-                print("No user is signed in on this device.")
+                print("No user is signed in on this device; to sign in, run shopping sign-in.")
                 try await session.end()
                 return
             }

@@ -8,7 +8,7 @@ extension Shopping {
 
         @ParentCommand var shopping: Shopping
 
-        @Flag(help: "As JSON, for programs.")
+        @Flag(help: "Print JSON, for programs.")
         var json = false
 
         func run() async throws {
@@ -21,7 +21,7 @@ extension Shopping {
     /// `shopping do add milk`: one command of the prompt.
     struct Do: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Do one command of the prompt, such as: shopping do add milk.")
+            abstract: "Run one command of the prompt, such as: shopping do add milk.")
 
         @ParentCommand var shopping: Shopping
 

@@ -43,10 +43,10 @@ extension PageDevice {
         case .sync: return try await sync()
         case .retryRefused:
             try await store.retry(try await store.refusedChanges())
-            return "They are sent again."
+            return "The refused changes are sent again."
         case .giveUpRefused:
             try await store.giveUp(try await store.refusedChanges())
-            return "They are dropped."
+            return "The refused changes are dropped."
         case .join(let link): return try await join(link)
         case .ask(let link): return try await ask(link)
         default:
@@ -62,10 +62,11 @@ extension PageDevice {
     /// The list that the user saw, if it is still open.
     func list(of request: PageRequest) async throws -> (ListID, ShoppingList) {
         guard let openListID, let list = await store.list(openListID) else {
-            throw CannotDo("No list is open.")
+            throw CannotDo("No list is open; open one first.")
         }
         if let listID = request.listID, listID != openListID.description {
-            throw CannotDo("Another list was opened meanwhile; nothing is changed.")
+            throw CannotDo(
+                "Another list was opened meanwhile, so nothing is changed; open the list again.")
         }
         return (openListID, list)
     }
@@ -108,7 +109,7 @@ extension PageDevice {
         case .removePicture(let itemID): return [.removePicture(itemID: itemID)]
         case .addAgain(let itemID):
             guard let row = screen?.rows.first(where: { $0.id == itemID }), row.isRemoved else {
-                throw CannotDo("This is on the list already.")
+                throw CannotDo("This item is on the list already.")
             }
             return [
                 .addAgain(
@@ -135,7 +136,7 @@ extension PageDevice {
         case .undo(let eventID):
             let lines = ActivityHistory(try await store.activity(of: listID)).lines
             guard let undo = lines.first(where: { $0.id == eventID })?.undo else {
-                throw CannotDo("This cannot be taken back.")
+                throw CannotDo("This change cannot be taken back any more.")
             }
             return [undo]
         default: return nil
@@ -151,7 +152,8 @@ extension PageDevice {
             let place = rows.firstIndex(where: { $0.id == itemID }),
             rows.indices.contains(place + (isUp ? -1 : 1))
         else {
-            throw CannotDo("It stands at the \(isUp ? "top" : "bottom") of its aisle already.")
+            throw CannotDo(
+                "The item is at the \(isUp ? "top" : "bottom") of its aisle already.")
         }
         guard isUp else { return [.move(itemID: itemID, afterItemID: rows[place + 1].id)] }
         return [.move(itemID: itemID, afterItemID: place > 1 ? rows[place - 2].id : nil)]

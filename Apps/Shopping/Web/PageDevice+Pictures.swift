@@ -38,11 +38,13 @@ extension PageDevice {
             let (openListID, list) = try await self.list(
                 of: PageRequest(listID: listID, .removePicture(itemID: itemID)))
             guard let item = list.items.first(where: { $0.id == itemID }) else {
-                throw CannotDo("This is not on the list any more.")
+                throw CannotDo(
+                    "The item is not on the list any more; put it back, then choose its picture.")
             }
             guard bytes.count <= ShoppingLimits.pictureBytes else {
                 throw CannotDo(
-                    "A picture has at most \(ShoppingLimits.pictureBytes / 1_048_576) MB.")
+                    "The picture has more than \(ShoppingLimits.pictureBytes / 1_048_576) MB; choose a"
+                        + " smaller one.")
             }
             guard PictureKind(bytes) != nil else {
                 throw CannotDo(

@@ -48,7 +48,7 @@ extension PageDevice {
             let addresses = text.split { $0.isWhitespace || $0 == ";" || $0 == "," }
             guard !addresses.isEmpty, addresses.allSatisfy({ $0.contains("@") }) else {
                 throw CannotDo(
-                    "This is not an e-mail address; type those of the people to invite.")
+                    "\"\(text)\" is not an e-mail address; type those of the people to invite.")
             }
             try await store.invite(addresses.map(String.init), to: listID)
             return "Invited: \(addresses.joined(separator: ", ")). Send them the link."
@@ -70,7 +70,9 @@ extension PageDevice {
             return "\(ListText.oneLine(person.name)) is removed from the list."
         case .answerRequests(let approving):
             try await store.answerRequests(of: listID, approving: approving)
-            return approving ? "They may join now, by the link." : "They are denied."
+            return approving
+                ? "The people who asked may join now, by the link."
+                : "The people who asked are denied."
         case .stopSharing:
             try await store.stopSharing(listID)
             return "\(title) is no longer shared; it stays on your devices."
@@ -82,7 +84,9 @@ extension PageDevice {
 
     private func link(_ text: String) throws -> URL {
         guard let link = URL(string: Self.trimmed(text)), link.scheme?.hasPrefix("http") == true
-        else { throw CannotDo("This is not a link; paste the one that you were sent.") }
+        else {
+            throw CannotDo("\"\(text)\" is not a link; paste the one that you were sent.")
+        }
         return link
     }
 

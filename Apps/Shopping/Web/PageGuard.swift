@@ -27,7 +27,10 @@ struct PageGuard: RouterMiddleware {
             do {
                 response = try await next(request, context)
             } catch let error as HTTPError {
-                response = Self.text(error.status, error.body ?? "There is nothing here.")
+                response = Self.text(
+                    error.status,
+                    error.body
+                        ?? "There is no page at this address; open the one that the app printed.")
             }
         }
         let headers = [
@@ -41,23 +44,29 @@ struct PageGuard: RouterMiddleware {
         return response
     }
 
+    private static let otherOrigin =
+        "A page of another origin sent the request, which is not answered; open the app's own page."
+
     private func refusal(
         of request: Request
     ) -> (status: HTTPResponse.Status, sentence: String)? {
         // If another name was pointed at this machine, it is here.
         let hosts = ["127.0.0.1:\(port())", "localhost:\(port())"]
         guard let host = request.head.authority, hosts.contains(host) else {
-            return (.forbidden, "This server answers only to its own address.")
+            return (
+                .forbidden,
+                "This server answers only to its own address; open the one that the app printed."
+            )
         }
         if let origin = request.headers[.origin], origin != "http://\(host)" {
-            return (.forbidden, "Pages of other origins are not answered.")
+            return (.forbidden, Self.otherOrigin)
         }
         // As the router reads paths, for which //api/ is the same.
         guard request.uri.path.split(separator: "/").first == "api" else { return nil }
         if let name = HTTPField.Name("Sec-Fetch-Site"), let site = request.headers[name],
             !["same-origin", "none"].contains(site)
         {
-            return (.forbidden, "Pages of other origins are not answered.")
+            return (.forbidden, Self.otherOrigin)
         }
         let shown = request.headers[.authorization] ?? ""
         guard shown.hasPrefix("Bearer "), secret.isSame(as: String(shown.dropFirst(7))) else {

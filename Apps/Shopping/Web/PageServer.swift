@@ -91,7 +91,10 @@ package struct PageServer: Sendable {
     private func picture(for request: Request) async throws -> Response {
         guard let itemID = parameter("item", of: request),
             let picture = try await device.picture(of: itemID)
-        else { throw HTTPError(.notFound, message: "There is no picture to show.") }
+        else {
+            throw HTTPError(
+                .notFound, message: "The item has no picture any more; reload the page.")
+        }
         return Response(
             status: .ok, headers: [.contentType: picture.kind.contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: picture.bytes)))
@@ -125,18 +128,21 @@ package struct PageServer: Sendable {
         do {
             return try JSONDecoder().decode(PageRequest.self, from: Data(body.readableBytesView))
         } catch {
-            throw HTTPError(.badRequest, message: "The page has no such action.")
+            throw HTTPError(
+                .badRequest, message: "The request has no action of this page; reload it.")
         }
     }
 
     private func body(of request: Request, upTo bytes: Int) async throws -> ByteBuffer {
-        let tooLate = HTTPError(.requestTimeout, message: "The request did not come in time.")
+        let tooLate = HTTPError(
+            .requestTimeout, message: "The request was not received in time; try again.")
         return try await world.withTimeout(seconds: bodySeconds, throwing: tooLate) {
             do {
                 return try await request.body.collect(upTo: bytes)
             } catch is NIOTooManyBytesError {
                 throw HTTPError(
-                    .contentTooLarge, message: "That is more than \(bytes / 1_024) KB.")
+                    .contentTooLarge,
+                    message: "The request has more than \(bytes / 1_024) KB; send less.")
             }
         }
     }

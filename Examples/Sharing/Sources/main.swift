@@ -21,7 +21,7 @@ share.publicPermission = .readOnly
 let saved = try await ida.privateCloudDatabase.modifyRecords(
     saving: [trail, share], deleting: [], savePolicy: .allKeys)
 guard let link = try (saved.saveResults[share.recordID]?.get() as? CKShare)?.url else {
-    fatalError("The service gave the share no link.")
+    fatalError("The service gave the share \(share.recordID.recordName) no link; save it again.")
 }
 _ = try await ole.accept(try await ole.shareMetadata(for: link))
 for zone in try await ole.sharedCloudDatabase.allRecordZones() {

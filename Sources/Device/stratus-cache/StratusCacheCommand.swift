@@ -7,16 +7,16 @@ import StratusRuntime
 @main
 struct StratusCacheCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "stratus-cache", abstract: "Inspects the file of a CloudCache.",
+        commandName: "stratus-cache", abstract: "Inspect the file of a CloudCache.",
         subcommands: [Inspect.self])
 
     /// Prints the queue, the tokens, the history and the sizes of a file.
     struct Inspect: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints a cache file's queue, tokens, history and sizes.",
+            abstract: "Print a cache file's queue, tokens, history and sizes.",
             discussion: """
-                Works while an app has the file open, and changes nothing. With --verify it reads the whole \
-                file, reports what is wrong with it, and exits with 1 if anything is.
+                An app may have the file open, and nothing is changed. With --verify, read the whole file and \
+                print what is wrong with it; the exit status is then 1.
                 """)
 
         @Argument(help: "The path of the cache file.") var file: String
@@ -40,7 +40,7 @@ struct StratusCacheCommand: ParsableCommand {
             }
             for violation in violations { print(violation) }
             guard violations.isEmpty else { throw ExitCode(1) }
-            print("Nothing is wrong.")
+            print("Nothing is wrong with \(file).")
         }
 
         private var now: Date { World.live.now }

@@ -8,11 +8,11 @@ import StratusRuntime
 struct StratusLogin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratus-login",
-        abstract: "Signs in at a Stratus service, for scripts and for apps that share the sign-in.",
+        abstract: "Sign in at a Stratus service, for scripts and for apps that share the sign-in.",
         discussion: """
-            Opens the service's page in a browser, or reads a password with --email: typed without echo, \
-            or a line of standard input. The sign-in is kept where apps of the same user find it (--keys); \
-            no token is printed unless --print-token asks for it.
+            The service's page opens in a browser. With --email a password is read instead: typed without \
+            echo, or a line of standard input. The sign-in is kept where apps of the same user find it \
+            (--keys); no token is printed unless --print-token asks for it.
 
               STRATUS_URL=https://cloud.example.org STRATUS_API_TOKEN=… stratus-login \\
                 --container iCloud.org.example.Trails --env-file trails.env
@@ -34,7 +34,7 @@ struct StratusLogin: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Sign in without a browser: by this e-mail address, and a password that is read."))
+            "Sign in without a browser, by this e-mail address and a password that is read."))
     var email: String?
 
     @Flag(help: "Sign out: end the session and remove the stored sign-in.")
@@ -62,13 +62,15 @@ struct StratusLogin: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Write STRATUS_URL, STRATUS_API_TOKEN, STRATUS_CONTAINER and STRATUS_WEB_AUTH_TOKEN to this \
-            file, which nobody else may read.
+            file, which only this user may read.
             """, valueName: "file"))
     var envFile: String?
 
     func validate() throws {
         guard !signOut || !(printToken || envFile != nil || email != nil || status) else {
-            throw ValidationError("--sign-out stands alone.")
+            throw ValidationError(
+                "--sign-out was given with --email, --status, --print-token or --env-file, which need"
+                    + " the sign-in. Give it alone.")
         }
     }
 
@@ -95,7 +97,9 @@ struct StratusLogin: AsyncParsableCommand {
         if signOut {
             let wasSignedIn = app.connection.hasAccount
             try await app.signOut()
-            return tell(wasSignedIn ? "Signed out." : "No user was signed in.")
+            let name = app.containerIdentifier ?? ""
+            return tell(
+                wasSignedIn ? "Signed out of \(name)." : "No user was signed in to \(name).")
         }
         let known = try await app.accountStatus()
         if known != .available || email != nil, !status {
@@ -105,7 +109,9 @@ struct StratusLogin: AsyncParsableCommand {
                 try await app.signIn()
             }
         } else if known != .available {
-            tell("No user is signed in.")
+            tell(
+                "No user is signed in to \(app.containerIdentifier ?? ""); run stratus-login without"
+                    + " --status to sign in.")
             throw ExitCode(1)
         }
         tell("Signed in as \(try await app.userRecordID().recordName).")
@@ -121,7 +127,8 @@ struct StratusLogin: AsyncParsableCommand {
         var all = try await app.connection.sessions(container: name)
         if let endSession {
             guard let found = all.first(where: { $0.id == endSession }) else {
-                throw OneSentence("The account has no such session; --sessions lists them.")
+                throw OneSentence(
+                    "The account has no session \(endSession); --sessions lists those that it has.")
             }
             all = try await app.connection.revoke([found], container: name)
         }
@@ -159,14 +166,14 @@ struct StratusLogin: AsyncParsableCommand {
         // A draft beside the file, created with mode 0600, replaces it atomically.
         var draft = Array((path + ".XXXXXX").utf8CString)
         let descriptor = mkstemp(&draft)
-        guard descriptor >= 0 else { throw OneSentence("The file \(path) cannot be written.") }
+        let unwritable = OneSentence(
+            "The file \(path) cannot be written; give --env-file a file in a writable folder.")
+        guard descriptor >= 0 else { throw unwritable }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try handle.write(
                 contentsOf: Data(lines.sorted().map { $0 + "\n" }.joined().utf8))
-            guard rename(draft, path) == 0 else {
-                throw OneSentence("The file \(path) cannot be written.")
-            }
+            guard rename(draft, path) == 0 else { throw unwritable }
         } catch {
             unlink(draft)
             throw error

@@ -61,8 +61,8 @@ final class Chunk {
         var lost = Progress()
         lost.worlds = count
         lost.failed[seed] = [
-            "the process of the \(count) worlds from here on ended with "
-                + "\(process.terminationStatus) and without their outcomes"
+            "the process that ran the \(count) worlds from this seed on ended with the status "
+                + "\(process.terminationStatus) before it reported them"
         ]
         return lost
     }

@@ -3,14 +3,16 @@ import StratusSimulation
 
 /// The kind of worlds to run.
 struct Lane: ParsableArguments {
-    @Flag(help: "Worlds of mapped objects.") var mapped = false
-    @Flag(help: "Worlds with all files on disks that lose unsynchronised writes.")
+    @Flag(help: "Run worlds of mapped objects.") var mapped = false
+    @Flag(help: "Run worlds with all files on disks that lose unsynchronised writes.")
     var files = false
     @Option(help: "A fault of the code under test, such as S1.") var mutation: Mutation?
 
     mutating func validate() throws {
         if mapped, files || mutation != nil {
-            throw ValidationError("Mapped objects are in memory, and have no faults of the code.")
+            throw ValidationError(
+                "--mapped was given with --files or --mutation, but its worlds are in memory and have no"
+                    + " faults of the code. Leave one of them out.")
         }
     }
 

@@ -6,9 +6,9 @@ import StratusSimulation
 extension StratusSim {
     struct Run: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Runs worlds from one seed on, and says which broke a promise.",
+            abstract: "Run worlds from one seed on, and print which broke a promise.",
             discussion: """
-                With --resume the counts are kept in a file, and the same command goes on where it \
+                With --resume the counts are kept in a file, and the same command continues where it \
                 stopped.
                 """)
 
@@ -19,12 +19,12 @@ extension StratusSim {
         /// How often each pair of a fault and an operation must occur in a counted run.
         private static let timesOfEachPair = 500
 
-        @Option(help: "How many worlds.") var worlds = 1_000
-        @Option(help: "No new worlds start after this many seconds.") var seconds: Double?
-        @Option(help: "The seed of the first one.") var seed: UInt64 = 1
-        @Flag(help: "Draw the first seed; it is printed.") var fresh = false
-        @Option(help: "How many processes at once.") var processes = 2
-        @Option(help: "A file with the counts so far.") var resume: String?
+        @Option(help: "The number of worlds.") var worlds = 1_000
+        @Option(help: "Start no new worlds after this many seconds.") var seconds: Double?
+        @Option(help: "The seed of the first world.") var seed: UInt64 = 1
+        @Flag(help: "Draw the first seed at random, and print it.") var fresh = false
+        @Option(help: "The number of processes at once.") var processes = 2
+        @Option(help: "The file for the counts so far.") var resume: String?
         @OptionGroup var lane: Lane
         @Flag(help: "Stop at the first world that breaks a promise.") var first = false
 
@@ -81,13 +81,15 @@ extension StratusSim {
             print(table.text)
             let scarce = table.scarcePairs(below: Self.timesOfEachPair)
             if !scarce.isEmpty {
-                print("Fewer than \(Self.timesOfEachPair) times occurred")
+                print(
+                    "These faults occurred fewer than \(Self.timesOfEachPair) times with an operation;"
+                        + " run more worlds to cover them:")
                 for line in scarce { print("    " + line) }
             }
             for (seed, violations) in progress.failed.sorted(by: { $0.key < $1.key }) {
                 print("seed \(seed): \(violations.prefix(3).joined(separator: "; "))")
                 print(
-                    "    stratus-sim replay \(seed)\(lane.suffix), or shortened:"
+                    "    to see it: stratus-sim replay \(seed)\(lane.suffix), or shortened:"
                         + " stratus-sim shrink \(seed)\(lane.suffix)")
             }
             let seconds = max(0.001, progress.seconds)

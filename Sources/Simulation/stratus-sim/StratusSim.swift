@@ -9,7 +9,7 @@ import StratusSimulation
 struct StratusSim: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratus-sim",
-        abstract: "Runs simulated worlds of a service and its devices, each from a seed.",
+        abstract: "Run simulated worlds of a service and its devices, each from a seed.",
         subcommands: [Run.self, Replay.self, Shrink.self, RunChunk.self])
 
     /// With it, sets and dictionaries have the same order in every process, so that a seed always gives the same run.
@@ -31,11 +31,11 @@ struct StratusSim: ParsableCommand {
 
     struct Replay: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Runs one world again, and prints everything that happens in it.")
+            abstract: "Run one world again, and print everything that happens in it.")
 
-        @Argument(help: "The seed.") var seed: UInt64
+        @Argument(help: "The seed of the world.") var seed: UInt64
         @OptionGroup var lane: Lane
-        @Option(help: "Only these steps, such as 3,7,12.") var steps: String?
+        @Option(help: "Keep only these steps, such as 3,7,12.") var steps: String?
 
         func run() throws {
             StratusSim.takeOneHashing()
@@ -52,9 +52,9 @@ struct StratusSim: ParsableCommand {
 
     struct Shrink: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints the shortest story that still breaks a promise.")
+            abstract: "Print the shortest story that still breaks a promise.")
 
-        @Argument(help: "The seed.") var seed: UInt64
+        @Argument(help: "The seed of the world.") var seed: UInt64
         @OptionGroup var lane: Lane
 
         func run() throws {
@@ -67,7 +67,7 @@ struct StratusSim: ParsableCommand {
             for (place, step) in zip(story.kept, story.steps) { print("\(place): \(step)") }
             for violation in story.violations { print("BROKEN: \(violation)") }
             let steps = story.kept.map { "\($0)" }.joined(separator: ",")
-            print("Again: stratus-sim replay \(seed) --steps \(steps)\(lane.suffix)")
+            print("To run it again: stratus-sim replay \(seed) --steps \(steps)\(lane.suffix)")
             throw ExitCode.failure
         }
     }

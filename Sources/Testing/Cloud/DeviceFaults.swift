@@ -107,7 +107,8 @@ final class DeviceScript: Sendable {
         case .answer(let code, let retryAfterSeconds, let frameworkCode):
             throw ServiceFailure(
                 ServiceError(
-                    code, "This failure was scripted.", retryAfterSeconds: retryAfterSeconds,
+                    code, "The test scripted this failure of \(path) (\(code.rawValue)).",
+                    retryAfterSeconds: retryAfterSeconds,
                     frameworkCode: frameworkCode))
         case .delay(let seconds):
             try await world.sleep(seconds)
@@ -119,12 +120,12 @@ final class DeviceScript: Sendable {
         }
     }
 
-    private static let lost = TransportError(
-        .answerLost, "The connection was lost; the request may have been served.")
+    private static let lost = TransportError.lost()
 
     private func checkNetwork(_ device: String) throws {
         if state.withLock({ $0[device]?.isCutOff ?? false }) {
-            throw TransportError(.noRoute, "The fault script has cut this device off.")
+            throw TransportError(
+                .noRoute, "The test has cut the device \(device) off; set its isCutOff to false.")
         }
     }
 

@@ -6,7 +6,9 @@ extension TestCloud {
     /// The faults to inject into this cloud, which needs development settings.
     public var faults: CloudFaults {
         guard let script = service.faults else {
-            preconditionFailure("A cloud whose settings are not for development has no faults.")
+            preconditionFailure(
+                "The TestCloud's settings are not for development, so it has no faults; set"
+                    + " isForDevelopment.")
         }
         return CloudFaults(script: script)
     }
@@ -45,7 +47,8 @@ public struct CloudFaults: Sendable {
             Effect(
                 effect: .answer(
                     ServiceError(
-                        code, "This failure was scripted.", retryAfterSeconds: retryAfterSeconds,
+                        code, "The test scripted this failure (\(code.rawValue)).",
+                        retryAfterSeconds: retryAfterSeconds,
                         frameworkCode: frameworkCode)))
         }
 

@@ -35,7 +35,9 @@ public final class InProcessTransport: AccountTransport {
                 let answer = try await ask(served, request, target) as? E.Answer
             else {
                 throw ServiceFailure(
-                    ServiceError(.notFound, "The service does not answer at this address yet."))
+                    ServiceError(
+                        .notFound, "The service has no endpoint \(E.path); use one that it serves.")
+                )
             }
             return answer
         }
@@ -90,7 +92,10 @@ public final class InProcessTransport: AccountTransport {
             try Task.checkCancellation()
             let piece = try await download.read(at: offset, count: Self.pieceBytes)
             guard !piece.isEmpty else {
-                throw TransportError(.answerLost, "The asset ended before its last byte.")
+                throw TransportError(
+                    .answerLost,
+                    "The asset ended after \(offset) of \(download.sizeBytes) bytes; fetch it again."
+                )
             }
             offset += Int64(piece.count)
             try await receive(piece)
@@ -112,7 +117,7 @@ public final class InProcessTransport: AccountTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationRequired,
-                    "Tokens belong to an account, and nobody is signed in; sign in."))
+                    "A token belongs to an account, and no user is signed in; sign in first."))
         }
         return token
     }
@@ -148,8 +153,7 @@ public final class InProcessTransport: AccountTransport {
             return answer
         } catch  where error.error.code == .connectionDropped {
             // As HTTPTransport reports it: the request may have been served.
-            throw TransportError(
-                .answerLost, "The connection was lost; the request may have been served.")
+            throw TransportError.lost()
         } catch {
             // As in HTTPTransport: a cancelled request throws `CancellationError`, not the
             // service's error.

@@ -92,7 +92,7 @@ extension ServiceConformance {
     private static func expectAccept(_ link: String, by person: StagePerson) async throws {
         guard case .success(let metadata) = try await person.accept(link) else {
             throw StoreConformance.Failure(
-                message: "the link was refused", file: #fileID, line: #line)
+                message: "the link \(link) was refused", file: #fileID, line: #line)
         }
         try expect(metadata.participantStatus, equals: .accepted)
         try expect(metadata.databaseScope, equals: .shared)

@@ -239,7 +239,7 @@ extension ServiceConformance {
             return failure
         }
         throw StoreConformance.Failure(
-            message: "no refusal \(code.rawValue)", file: file, line: line)
+            message: "the request was not refused with \(code.rawValue)", file: file, line: line)
     }
 
     static func text(_ name: String, _ value: String?) -> Field {

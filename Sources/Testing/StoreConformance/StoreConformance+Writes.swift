@@ -50,7 +50,8 @@ extension StoreConformance {
                     try writer.enqueue([1])
                     throw Refusal()
                 }
-                throw Failure(message: "no error", file: #fileID, line: #line)
+                throw Failure(
+                    message: "the closure's error was not thrown", file: #fileID, line: #line)
             } catch is Refusal {
                 // This error is expected.
             }
@@ -83,7 +84,8 @@ extension StoreConformance {
             let (store, _) = try await storeWithZone(storage)
             do {
                 try await store.read { _ in throw Refusal(number: 7) }
-                throw Failure(message: "no error", file: #fileID, line: #line)
+                throw Failure(
+                    message: "the closure's error was not thrown", file: #fileID, line: #line)
             } catch let refusal as Refusal {
                 try expect(refusal.number, equals: 7)
             }

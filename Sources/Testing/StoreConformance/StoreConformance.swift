@@ -71,7 +71,7 @@ extension StoreConformance {
         _ value: Value?, file: String = #fileID, line: Int = #line
     ) throws -> Value {
         guard let value else {
-            throw Failure(message: "nothing there", file: file, line: line)
+            throw Failure(message: "nil instead of a \(Value.self)", file: file, line: line)
         }
         return value
     }
@@ -86,7 +86,8 @@ extension StoreConformance {
         } catch let error as StorageError where error.code == code {
             return
         }
-        throw Failure(message: "no error \(code.rawValue)", file: file, line: line)
+        throw Failure(
+            message: "the call did not throw \(code.rawValue)", file: file, line: line)
     }
 }
 

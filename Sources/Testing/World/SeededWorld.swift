@@ -34,7 +34,7 @@ public final class SeededWorld: Sendable {
     public struct Stuck: Error, CustomStringConvertible {
         public var description: String {
             "Nothing runs and no task waits for time: the test awaits what never happens, or what "
-                + "runs outside of its seeded world."
+                + "runs outside of its seeded world. Give the world to everything that it awaits."
         }
     }
 
@@ -44,7 +44,8 @@ public final class SeededWorld: Sendable {
         public var stepLimit: Int
 
         public var description: String {
-            "The test is not over after \(stepLimit) steps: something in its seeded world never ends."
+            "The test is not over after \(stepLimit) steps: something in its seeded world never ends. "
+                + "Stop it, or raise stepLimit."
         }
     }
 

@@ -74,7 +74,7 @@ struct NoteOfflineTests {
         Refusal(effect: .answer(.zoneBusy), words: "is busy"),
         Refusal(effect: .answer(.throttled, retryAfterSeconds: 3), words: "is busy"),
         Refusal(effect: .answer(.quotaExceeded), words: "has no room left"),
-        Refusal(effect: .answer(.accessDenied), words: "may not do that"),
+        Refusal(effect: .answer(.accessDenied), words: "may not save or fetch"),
         Refusal(effect: .answer(.authenticationRequired), words: "sign in again"),
         Refusal(
             effect: .answer(.badRequest, frameworkCode: .limitExceeded), words: "make it shorter"),

@@ -163,7 +163,7 @@ struct PageDeviceTests {
         #expect(try await phone.shown().rows.map(\.name) == ["Eggs", "Milk", "Butter"])
         #expect(
             try await phone.act(.moveDown(itemID: ids[1]))
-                == PageAnswer("It stands at the bottom of its aisle already.", isError: true))
+                == PageAnswer("The item is at the bottom of its aisle already.", isError: true))
         try await phone.act(.note(itemID: ids[0], text: "2 pints"))
         try await phone.act(.category(itemID: ids[0], name: "Breakfast"))
         let milk = try #require(try await phone.shown().open?.sections.first)
@@ -225,7 +225,9 @@ struct PageDeviceTests {
     @Test func refusalsAreSentences() async throws {
         let phone = try await world.device("phone", user: nil)
         #expect(try await phone.act(.create(title: " ")).isError)
-        #expect(try await phone.act(.tick(itemID: "x")).sentence == "No list is open.")
+        #expect(
+            try await phone.act(.tick(itemID: "x")).sentence
+                == "No list is open; open one first.")
         try await phone.act(.create(title: "Food"))
         #expect(
             try await phone.act(.share)

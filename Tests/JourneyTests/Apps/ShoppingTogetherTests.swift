@@ -88,7 +88,7 @@ struct ShoppingTogetherTests {
         #expect(seen.dropFirst(3).first?.hasPrefix("1 tick Wine: ") == true)
         #expect(
             seen.suffix(4) == [
-                "They are dropped.", "In step with the service.",
+                "The refused changes are dropped.", "In step with the service.",
                 "Offline: changes wait on this device. Type online to connect again.",
                 "You are offline; type online first.",
             ])

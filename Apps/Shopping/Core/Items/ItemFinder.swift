@@ -32,7 +32,8 @@ public struct ItemFinder: Sendable {
             if let item = found.first, found.count == 1 { return item }
             if !found.isEmpty { throw ambiguous(text, found) }
         }
-        throw NotFound(description: "There is no item \"\(text)\" on this list.")
+        throw NotFound(
+            description: "There is no item \"\(text)\" on this list; type show to see its items.")
     }
 
     private func item(number: Int) throws(NotFound) -> ShoppingItem {
@@ -40,10 +41,13 @@ public struct ItemFinder: Sendable {
             throw NotFound(
                 description: numberedIDs.isEmpty
                     ? "The items were not shown yet; type show, which numbers them."
-                    : "There was no number \(number) when the list was last shown.")
+                    : "There was no number \(number) when the list was last shown; type show to see "
+                        + "the numbers.")
         }
         guard let item = items.first(where: { $0.id == numberedIDs[number - 1] }) else {
-            throw NotFound(description: "Number \(number) was removed meanwhile.")
+            throw NotFound(
+                description: "The item with the number \(number) was removed meanwhile; type "
+                    + "show to see the others.")
         }
         return item
     }

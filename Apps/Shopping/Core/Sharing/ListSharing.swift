@@ -120,17 +120,18 @@ public struct SharingRefused: Error, Hashable, CustomStringConvertible {
         case .accountUnknown:
             "The service does not say now whether you are signed in; try again when it can be reached."
         case .sharedAlready: "\(detail) is shared already; invite people, or send them its link."
-        case .notShared: "\(detail) is not shared."
-        case .notOwner: "Only the owner of \(detail) can do this."
-        case .hereAlready: "\(detail) is on this device already."
+        case .notShared: "\(detail) is not shared; share it first."
+        case .notOwner: "Only the owner of \(detail) can do this; ask them."
+        case .hereAlready: "\(detail) is on this device already; open it."
         case .notInvited:
-            "This link opens no list for you: ask its owner to invite you, or type ask and the link where they take "
-                + "requests."
+            "This link opens no list for you, because you are not invited: ask its owner to invite you, or ask to be "
+                + "let in, if the owner accepts requests."
         case .noRequests:
             "This link does not accept requests to join. Ask its owner to invite you."
         case .noList:
-            "This link is of something else than a shopping list; open it with its own app."
-        case .turnedOff: "This version of the app joins shared lists, and does not share any yet."
+            "This link leads to something other than a shopping list; open it with its own app."
+        case .turnedOff:
+            "This version of the app joins shared lists, and does not share any yet; a later version will."
         }
     }
 }

@@ -12,9 +12,10 @@ package enum ShoppingSentence {
     package static func of(_ error: any Error) -> String {
         switch error {
         case CKError.participantMayNeedVerification:
-            "The list was shared with an e-mail address, and the service does not know yet that it is yours: who runs "
-                + "the service says so with stratus user verify. Or its owner opens the link: link ask."
-        case let error as CKError: "The service did not do it: \(error.localizedDescription)"
+            "The list was shared with an e-mail address, and the service does not know yet that it is yours. Ask the "
+                + "operator of the service to run stratus user verify, or the list's owner to open the link (link ask)."
+        case let error as CKError:
+            "The service refused the request, or could not be reached: \(error.localizedDescription)"
         default: "\(error)"
         }
     }

@@ -16,7 +16,7 @@ extension Shopping {
                 service, all in this process. Your own lists are left alone.
                 """)
 
-        @Flag(help: "As pages in a browser; there is no other way yet.")
+        @Flag(help: "Show the devices as pages in a browser; required: there is no other way yet.")
         var web = false
 
         @Option(help: ArgumentHelp("The port to listen on; 0 chooses a free port.", valueName: "n"))
@@ -25,7 +25,7 @@ extension Shopping {
         func validate() throws {
             guard web else {
                 throw ValidationError(
-                    "The demo is in a browser; use shopping demo --web.")
+                    "--web is missing, and the demo is only in a browser; run shopping demo --web.")
             }
         }
 

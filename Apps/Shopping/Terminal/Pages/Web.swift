@@ -12,8 +12,8 @@ extension Shopping {
         static let configuration = CommandConfiguration(
             abstract: "Show the lists in a browser on this machine.",
             discussion: """
-                Prints an address to open; it is valid until the app ends. The part behind the # lets \
-                in who has it, so keep it to yourself. No other machine reaches the page.
+                Open the address that is printed; it is valid until the app ends. Anyone on this machine who \
+                has the part behind the # gets in, so keep it to yourself. No other machine reaches the page.
                 """)
 
         @ParentCommand var shopping: Shopping
@@ -48,7 +48,9 @@ extension Shopping {
                 logger: logger
             ).run()
         } catch {
-            throw OneSentence(description: "The page cannot be served: \(error)")
+            throw OneSentence(
+                description: "The page cannot be served on 127.0.0.1; give --port another port. "
+                    + "Cause: \(error)")
         }
     }
 

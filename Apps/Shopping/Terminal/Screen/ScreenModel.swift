@@ -128,7 +128,7 @@ struct ScreenModel: Sendable {
         case "u": return .open(.queue)
         case "?": return .open(.help)
         case "q": return .quit
-        default: message = "? shows what the keys do."
+        default: message = "This key does nothing; ? shows what the keys do."
         }
         return nil
     }

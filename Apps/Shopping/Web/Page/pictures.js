@@ -55,7 +55,7 @@ export async function takePicture(file, itemID, listID) {
   try {
     image = await createImageBitmap(file);
   } catch {
-    return { sentence: 'This file is no picture that can be shown here.', isError: true };
+    return { sentence: 'This file is not a picture that can be shown here; choose another one.', isError: true };
   }
   const scale = Math.min(1, longestSide / Math.max(image.width, image.height));
   const canvas = new OffscreenCanvas(
@@ -65,6 +65,6 @@ export async function takePicture(file, itemID, listID) {
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);
   const picture = await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.85 });
-  if (picture.size > mostBytes) return { sentence: 'This picture is too large.', isError: true };
+  if (picture.size > mostBytes) return { sentence: 'This picture is too large; choose a smaller one.', isError: true };
   return sendPicture(picture, itemID, listID);
 }

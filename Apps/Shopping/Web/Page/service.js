@@ -39,7 +39,7 @@ async function post(path, type, body) {
     if (answer.status === 200 || answer.status === 422) return await answer.json();
     return { sentence: (await answer.text()).trim(), isError: true };
   } catch {
-    return { sentence: 'The app does not run on this machine any more; start it again.', isError: true };
+    return { sentence: 'The app does not run on this machine any more; start it again, and open the address that it prints.', isError: true };
   }
 }
 

@@ -58,7 +58,8 @@ extension CacheStore {
         guard let text = try flag(CacheFlag.userCheck, database) else { return name }
         guard let name, OwnerCheck(name).text == text else {
             throw DatabaseError(
-                resultCode: .SQLITE_CORRUPT, message: "The name of the file's user is damaged.")
+                resultCode: .SQLITE_CORRUPT,
+                message: "The name of the user to whom the file belongs is damaged.")
         }
         return name
     }

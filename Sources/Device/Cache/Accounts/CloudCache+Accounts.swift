@@ -72,8 +72,9 @@ extension CloudCache {
             guard evenUnsent || unsent.isEmpty else {
                 throw CacheError(
                     .unsentChanges,
-                    "The service refused changes, or more were made meanwhile. Resolve them, or"
-                        + " sign out with `remove`.")
+                    "Changes on this device were not sent (\(unsent.count)), so the user is not signed"
+                        + " out: the service refused them, or they were made meanwhile. Resolve them,"
+                        + " or sign out with `remove`.")
             }
             // Locating the files now keeps them as long as the records are held.
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {

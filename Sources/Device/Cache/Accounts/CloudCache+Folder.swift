@@ -70,10 +70,7 @@ extension CloudCache {
                 atPath: folder, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CacheError(
-                .unwritable,
-                "The cache's folder cannot be written. Make it writable, with space left.",
-                cause: error)
+            throw CacheError.unwritable(folder, cause: error)
         }
         let local = folder + "/local.sqlite"
         guard let userRecordName else { return local }
@@ -93,7 +90,8 @@ extension CloudCache {
             // The log exists while a connection is open: the last one to close removes it.
             guard !FileManager.default.fileExists(atPath: local + "-wal") else {
                 throw CacheError(
-                    .inUse, "Another process has the local records open. End it, then try again."
+                    .inUse,
+                    "Another process has the local records in \(local) open. End it, then try again."
                 )
             }
             try linkAssets(of: local, to: own)
@@ -104,10 +102,7 @@ extension CloudCache {
         } catch let error as CacheError {
             throw error
         } catch {
-            throw CacheError(
-                .unwritable,
-                "The cache's folder cannot be written. Make it writable, with space left.",
-                cause: error)
+            throw CacheError.unwritable(own, cause: error)
         }
     }
 

@@ -19,6 +19,8 @@ struct AssetDownload: Sendable {
     let field: String
 
     private var partName: String { CacheFile.downloadName(key) + AssetFiles.partSuffix }
+    /// The asset in messages.
+    private var subject: String { "\(field) of the record \(id.name)" }
 
     /// Downloads the file, or the missing rest of it; one process at a time.
     ///
@@ -53,10 +55,7 @@ struct AssetDownload: Sendable {
             if sizeBytes == nil || part.count < sizeBytes ?? 0 {
                 let (store, user) = (store, try await remote.userRecordName())
                 guard try await file.disk.write({ try store.claim(for: user) }) else {
-                    throw CacheError(
-                        .halted,
-                        "Another user is signed in. Sign in with the account of this file.",
-                        haltReason: .otherAccount)
+                    throw CacheError.otherUser(ofFileAt: file.path)
                 }
                 try await remote.download(key, of: id, field: field, startingAt: part.count) {
                     piece in
@@ -69,22 +68,23 @@ struct AssetDownload: Sendable {
             if Task.isCancelled { throw CancellationError() }
             guard failure.code == .assetNotAvailable || failure.code == .unknownItem else {
                 throw CacheError(
-                    .notSynced, "The asset was not downloaded. Request it again later.",
+                    .notSynced, "The asset \(subject) was not downloaded. Request it again later.",
                     failure: failure)
             }
             throw CacheError(
                 .assetNotHere,
-                "The record does not have this asset any more. Sync to get the current record.",
+                "The asset \(subject) is no longer at the service. Sync to get the current record.",
                 failure: failure)
         }
         let (file, key, name) = (file, key, CacheFile.downloadName(key))
-        let (partName, sizeBytes) = (partName, sizeBytes)
+        let (partName, sizeBytes, subject) = (partName, sizeBytes, subject)
         try await DiskThread.run {
             guard part.count == sizeBytes ?? part.count else {
                 part.restart()
                 throw CacheError(
                     .notSynced,
-                    "The download ended before the asset's last byte. Request the asset again.")
+                    "The download of the asset \(subject) ended before its last byte. Request the"
+                        + " asset again.")
             }
             try part.sync()
             try file.assets.making {
@@ -112,7 +112,9 @@ private final class AssetPart: Sendable {
 
     /// - Returns: nil while another process writes it.
     init?(path: String, sizeBytes: Int64?) throws {
-        guard let lock = try FileLock(ifFree: path, O_CREAT | O_RDWR, failure: AssetFiles.error)
+        guard
+            let lock = try FileLock(
+                ifFree: path, O_CREAT | O_RDWR, failure: { AssetFiles.error($0, at: path) })
         else { return nil }
         self.lock = lock
         self.sizeBytes = sizeBytes
@@ -136,7 +138,9 @@ private final class AssetPart: Sendable {
             guard after <= sizeBytes ?? after else {
                 restart()
                 throw CacheError(
-                    .notSynced, "The asset is larger than the service said. Request it again.")
+                    .notSynced,
+                    "The asset has more than the \(sizeBytes ?? after) bytes that the service"
+                        + " announced. Request it again.")
             }
             try AssetFiles.write(piece[...], to: descriptor)
             return state.withLock { state in

@@ -49,7 +49,7 @@ final class AssetFiles: Sendable {
         guard !isInMemory else {
             throw CacheError(
                 .unsupportedValue,
-                "A file in memory without a folder keeps no assets. Give it a folder, or open the cache on the disk."
+                "The record has an asset, and a cache in memory without a folder keeps none. Open it with MemoryCacheFile(assetFolder:), or on the disk."
             )
         }
         if mkdir(path, 0o700) == 0 {
@@ -57,7 +57,8 @@ final class AssetFiles: Sendable {
         }
         // Waits, because removing files takes only a short time.
         let lock = try FileLock(
-            waitingFor: path, O_RDONLY | O_DIRECTORY, isShared: true, failure: Self.error)
+            waitingFor: path, O_RDONLY | O_DIRECTORY, isShared: true,
+            failure: { Self.error($0, at: path) })
         return try lock.whileLocked { _ in
             DeviceFile.tighten(path, isFolder: true)
             return try body()
@@ -72,7 +73,9 @@ final class AssetFiles: Sendable {
             try body()
             return true
         }
-        guard let lock = try FileLock(ifFree: path, O_RDONLY | O_DIRECTORY, failure: Self.error)
+        guard
+            let lock = try FileLock(
+                ifFree: path, O_RDONLY | O_DIRECTORY, failure: { Self.error($0, at: path) })
         else { return false }
         try lock.whileLocked { _ in
             DeviceFile.tighten(path, isFolder: true)
@@ -95,7 +98,7 @@ final class AssetFiles: Sendable {
         let before = try Self.state(of: from, source)
         let temporary = path + "/" + world.makeUUID().uuidString + Self.newSuffix
         let to = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard to >= 0 else { throw Self.error(errno) }
+        guard to >= 0 else { throw Self.error(errno, at: path) }
         var isTaken = false
         defer {
             close(to)
@@ -106,11 +109,12 @@ final class AssetFiles: Sendable {
         guard after == before else {
             throw CacheError(
                 .assetUnreadable,
-                "The file of an asset changed while it was saved. Save the record again.")
+                "The asset's file \(source.path) changed while it was saved. Save the record again."
+            )
         }
         try Self.sync(to)
         let file = Hexadecimal.text(digest)
-        guard rename(temporary, path + "/" + file) == 0 else { throw Self.error(errno) }
+        guard rename(temporary, path + "/" + file) == 0 else { throw Self.error(errno, at: path) }
         isTaken = true
         touch(file)
         try Self.syncFolder(path)
@@ -119,7 +123,9 @@ final class AssetFiles: Sendable {
 
     /// Renames a complete download to its final name. Inside ``making(_:)``.
     func finish(_ part: String, as file: String) throws {
-        guard rename(path + "/" + part, path + "/" + file) == 0 else { throw Self.error(errno) }
+        guard rename(path + "/" + part, path + "/" + file) == 0 else {
+            throw Self.error(errno, at: path)
+        }
         touch(file)
         try Self.syncFolder(path)
     }
@@ -157,7 +163,7 @@ final class AssetFiles: Sendable {
 
     private static func syncFolder(_ path: String) throws {
         let folder = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw error(errno) }
+        guard folder >= 0 else { throw error(errno, at: path) }
         defer { close(folder) }
         try sync(folder)
     }
@@ -182,16 +188,15 @@ final class AssetFiles: Sendable {
             sizeBytes: Int64(status.st_size), seconds: time.tv_sec, nanoseconds: time.tv_nsec)
     }
 
-    static func error(_ code: Int32) -> CacheError {
+    /// - Parameter path: the folder that was written, if it is known.
+    static func error(_ code: Int32, at path: String = "the file of an asset") -> CacheError {
         if code == ENOSPC || code == EDQUOT {
             return CacheError(
                 .storageFull,
                 "This device is full; nothing was written, and nothing is lost. Make room, then try again."
             )
         }
-        return CacheError(
-            .unwritable, "The cache's folder cannot be written. Make it writable, with space left.",
-            cause: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
+        return .unwritable(path, cause: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
     }
 
     // MARK: Using
@@ -278,7 +283,7 @@ extension CacheError {
     fileprivate static func assetUnreadable(_ url: URL, _ code: Int32) -> CacheError {
         CacheError(
             .assetUnreadable,
-            "The file of an asset cannot be read. Save the record while the file is there.",
+            "The asset's file \(url.path) cannot be read. Save the record while the file is there.",
             cause: POSIXError(
                 POSIXErrorCode(rawValue: code) ?? .EIO, userInfo: [NSFilePathErrorKey: url.path]))
     }

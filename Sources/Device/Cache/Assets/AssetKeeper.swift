@@ -70,7 +70,7 @@ actor AssetKeeper {
         guard !file.assets.isInMemory else {
             throw CacheError(
                 .assetNotHere,
-                "A file in memory without a folder keeps no assets. Give it a folder, or open the cache on the disk."
+                "The asset \(wanted.field) of the record \(wanted.id.name) is not here, because a cache in memory without a folder keeps none. Open it with MemoryCacheFile(assetFolder:), or on the disk."
             )
         }
         while let running = downloads[wanted.key] {
@@ -82,7 +82,7 @@ actor AssetKeeper {
             await Task.yield()
         }
         guard let database = databases.first(where: { $0.scope == wanted.scope }) else {
-            throw CacheError.unkeptDatabase
+            throw CacheError.unkept(wanted.scope)
         }
         let download = AssetDownload(
             file: file, store: database.store, remote: database.driver.remote, key: wanted.key,
@@ -251,7 +251,8 @@ actor AssetKeeper {
             }
         }
         guard isDone else {
-            throw CacheError(.inUse, "A file is being saved at this moment. Try again.")
+            throw CacheError(
+                .inUse, "No assets were removed, because a file is being saved now. Try again.")
         }
     }
 

@@ -141,7 +141,10 @@ extension CacheStore {
     ) throws {
         guard let key = value.fileChecksum, let receipt = value.receipt else {
             throw SyncFailure(
-                .internalError, message: "The service answered an upload without a receipt.")
+                .internalError,
+                message:
+                    "The service answered an upload without a receipt. Try again, or update the service."
+            )
         }
         _ = try write { database, _ in
             try file.add(

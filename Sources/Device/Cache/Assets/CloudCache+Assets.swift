@@ -31,7 +31,9 @@ extension CloudCache {
     ) async throws -> CKAsset {
         guard let asset = try await assets(key, of: id, in: scope).first else {
             throw CacheError(
-                .assetNotHere, "The field has no asset. Pass a field that has an asset.")
+                .assetNotHere,
+                "The field \(key) of the record \(id.recordName) has no asset. Pass a field that has one."
+            )
         }
         return asset
     }
@@ -44,7 +46,8 @@ extension CloudCache {
         guard let record = try await file.disk.read({ try store.record(recordID) }) else {
             throw CacheError(
                 .assetNotHere,
-                "The record is not on this device. Pass a record that is on this device.")
+                "The record \(id.recordName) is not on this device. Sync to fetch it, or pass another one."
+            )
         }
         let assets = file.withFiles(try record.record()).assetFields.first { $0.key == key }
         for asset in assets?.assets ?? [] where asset.fileURL == nil {
@@ -56,7 +59,8 @@ extension CloudCache {
             guard asset.fileURL != nil else {
                 throw CacheError(
                     .assetNotHere,
-                    "The asset's file was removed from this device. Request the asset again.")
+                    "The asset \(key) of the record \(id.recordName) was removed from this device"
+                        + " meanwhile. Request it again.")
             }
         }
         return assets?.assets ?? []

@@ -43,7 +43,8 @@ extension SyncDriver {
                 return SyncFailure(
                     .assetFileNotFound,
                     message:
-                        "The file of the field \(field) is missing; give the field a file again.")
+                        "The asset's file in the field \(field) is missing; give the field a file again."
+                )
             }
             let transfer = AssetTransfer(
                 scope: store.scope, recordID: CKRecord.ID(id), fieldKey: field, isUpload: true,

@@ -68,8 +68,7 @@ extension CloudCache {
     public func sync(within seconds: Double) async throws {
         let late = CacheError(
             .timedOut,
-            "The time limit was reached before everything was synced; nothing is lost. Sync again"
-                + " later.")
+            "Not everything was synced within \(seconds) s; nothing is lost. Sync again later.")
         try migrateRecords()
         do {
             try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in

@@ -59,7 +59,9 @@ extension CloudCache {
             }
         default:
             throw CacheError(
-                .nothingToRestore, "The report has no values to restore. Acknowledge it.")
+                .nothingToRestore,
+                "The report \(report.id) has no values to restore. Call acknowledge(_:) with it instead."
+            )
         }
         try save(edits, deleting: deletions, in: report.scope)
         // A record that is not here can be deleted after it has been fetched.

@@ -102,7 +102,7 @@ extension CacheFile {
         guard lock.take() else {
             throw CacheError(
                 .inUse,
-                "The file is damaged: end the other process that has it open, then try again."
+                "The cache's file \(path) is damaged, and another process has it open. End that process, then try again."
             )
         }
         try DatabaseUse.waitUntilClosed(path)
@@ -120,10 +120,7 @@ extension CacheFile {
                 try move(path + suffix, aside + suffix)
             }
         } catch {
-            throw CacheError(
-                .unwritable,
-                "The cache's folder cannot be written. Make it writable, with space left.",
-                cause: error)
+            throw CacheError.unwritable(path, cause: error)
         }
         let file = try CacheFile(path: path, world: world)
         let salvaged = SalvagedChanges(fileAt: aside)

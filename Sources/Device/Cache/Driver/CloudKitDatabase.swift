@@ -281,7 +281,10 @@ extension CloudKitDatabase {
             let answer = try await body()
             guard connection.accountChangeCount == accountChangeCount else {
                 throw SyncFailure(
-                    .operationCancelled, message: "The account changed while the service answered.")
+                    .operationCancelled,
+                    message:
+                        "The account changed while the service answered, so the answer was dropped; the"
+                        + " next sync asks again.")
             }
             return answer
         } catch let failure as SyncFailure {
@@ -301,7 +304,8 @@ extension CloudKitDatabase {
     }
 
     private static let unanswered = SyncFailure(
-        .internalError, message: "The service did not answer for this item.")
+        .internalError,
+        message: "The service left this item out of its answer. Try again, or update the service.")
 
     private static func answer(
         to result: Result<Void, any Error>?, _ tombstoneTag: String?

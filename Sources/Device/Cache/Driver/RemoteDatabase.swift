@@ -143,7 +143,8 @@ extension RemoteDatabase {
 
 extension SyncFailure {
     fileprivate static let noAssets = SyncFailure(
-        .assetNotAvailable, message: "This database does not support assets.")
+        .assetNotAvailable,
+        message: "This database does not support assets. Save records without them.")
 }
 
 /// The file of an asset with the data needed to upload it.

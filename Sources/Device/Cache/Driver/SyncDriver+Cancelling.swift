@@ -16,7 +16,7 @@ extension SyncDriver {
                 try await remote.cancel(operations)
             } catch let failure as SyncFailure where failure.forbidsCancelling {
                 // Syncing continues: late requests are then carried out, as with a service that has no cancellation.
-                log.note(.warning, "not cancelled", ["code": "\(failure.code)"])
+                log.note(.warning, "requestsNotCancelled", ["code": "\(failure.code)"])
             }
             try store.endOperations(operations.map(\.id))
         }

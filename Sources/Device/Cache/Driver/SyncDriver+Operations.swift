@@ -178,7 +178,8 @@ extension SyncDriver {
     private static let zoneInUse = SyncFailure(
         .constraintViolation,
         message: """
-            The zone came back after a loss and is not deleted again: somebody has saved in it since.
+            The zone came back when the service lost data, and another device has saved in it since, so it was not \
+            deleted again. Delete it once more if it is not needed.
             """)
 
     private func fetchDatabaseChanges() async throws {
@@ -325,7 +326,9 @@ extension SyncDriver {
                 sent.map { batch[$0] }, isAtomic: settings.isAtomic, operationID: operationID)
         var all = batch.indices.map { index in
             OutgoingAnswer.failed(
-                refused[index] ?? SyncFailure(.internalError, message: "Nothing was answered."),
+                refused[index]
+                    ?? SyncFailure(
+                        .internalError, message: "The service did not answer. Try again."),
                 server: nil)
         }
         for (index, answer) in zip(sent, answers) { all[index] = answer }

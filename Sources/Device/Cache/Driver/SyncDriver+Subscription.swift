@@ -12,7 +12,7 @@ extension SyncDriver {
             }
         } catch let failure as SyncFailure where wasSaved && !failure.isTransient {
             // Syncing continues, because the subscription may exist; it is checked again later.
-            log.note(.warning, "subscription not found out", ["code": "\(failure.code)"])
+            log.note(.warning, "subscriptionNotChecked", ["code": "\(failure.code)"])
         }
         session.subscriptionFound(at: now)
     }

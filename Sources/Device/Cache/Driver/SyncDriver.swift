@@ -170,7 +170,7 @@ actor SyncDriver {
     /// Runs until nothing is pending and nothing is left to fetch.
     func sync() async throws {
         guard session.isEnabled else {
-            throw CacheError(.disabled, "Syncing is turned off. Turn it on first.")
+            throw CacheError.syncingIsOff
         }
         if session.halt != nil { session.restart(at: now) }
         try absorbBacklog()
@@ -319,7 +319,7 @@ actor SyncDriver {
     /// Why some changes are not synced although the loop has nothing left to do.
     private var reasonForRest: CacheError? {
         guard session.isEnabled else {
-            return CacheError(.disabled, "Syncing is turned off. Turn it on first.")
+            return CacheError.syncingIsOff
         }
         guard !session.isAtRest else { return nil }
         return CacheError(

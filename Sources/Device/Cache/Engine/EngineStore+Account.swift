@@ -34,8 +34,8 @@ extension EngineStore {
             ? nil
             : CacheError(
                 .halted,
-                "The file belongs to a user other than the one who is signed in. Open another"
-                    + " file.",
+                "The cache's file \(store.file.path) belongs to a user other than the one who is"
+                    + " signed in. Open another file.",
                 haltReason: store.isMadeByNobody() ? .unclaimedRecords : .otherAccount)
         state.withLock { $0.halt = halt }
     }

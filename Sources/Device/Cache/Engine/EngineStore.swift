@@ -89,7 +89,7 @@ public final class EngineStore: CKSyncEngineDelegate {
     ) throws {
         try cache.refuseNewFiles(
             of: records,
-            "The store uploads no new files of assets. Save the record with the engine's database.")
+            "An EngineStore uploads none. Save the record with the engine's database.")
         try cache.save(records, deleting: ids, in: store.scope)
         try refresh(records.map { RecordID($0.recordID) } + ids.map { RecordID($0) }, engine)
     }

@@ -20,7 +20,8 @@ extension CacheFile {
                     StoredReport.self, from: try row.decode(atIndex: 4))
                 guard let event = try content.event(kind: try row.decode(atIndex: 3), scope) else {
                     throw CacheError(
-                        .newerFormat, "A newer version of the app wrote this cache. Update the app."
+                        .newerFormat,
+                        "A newer version of the app wrote the cache's file \(path). Update the app."
                     )
                 }
                 for record in event.records { _ = withFiles(record) }

@@ -44,7 +44,9 @@ final class CacheFile: Sendable {
     var pool: any DatabaseWriter {
         get throws {
             guard let pool = openPool.withLock({ $0 }) else {
-                throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "The cache is closed.")
+                throw DatabaseError(
+                    resultCode: .SQLITE_MISUSE,
+                    message: "The cache \(path) was closed. Open a new CloudCache.")
             }
             return pool
         }
@@ -120,7 +122,8 @@ final class CacheFile: Sendable {
                 let pool = try pool
                 let trouble = memory?.nextWriteTrouble()
                 if trouble == .storageFull {
-                    throw DatabaseError(resultCode: .SQLITE_FULL, message: "The test said so.")
+                    throw DatabaseError(
+                        resultCode: .SQLITE_FULL, message: "The test filled the disk.")
                 }
                 if trouble == .killedBefore { throw killed() }
                 let value = try writeWithEvents(in: pool, body)

@@ -19,9 +19,7 @@ final class CacheLock: Sendable {
         path = cachePath + "-lock"
         let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw CacheError(
-                .unwritable,
-                "The cache's folder cannot be written. Make it writable, with space left.")
+            throw CacheError.unwritable(path)
         }
         self.descriptor = Mutex(descriptor)
         memory = nil

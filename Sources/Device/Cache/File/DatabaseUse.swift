@@ -41,7 +41,8 @@ enum DatabaseUse {
         }
         kept.withLock { $0[path] = descriptor }
         throw CacheError(
-            .inUse, "The cache's file is open elsewhere. Close it there, then try again.")
+            .inUse,
+            "The cache's file \(path) is open elsewhere. Close it there, then try again.")
     }
 
     /// The descriptor kept by an earlier wait, if the path still names the same file.

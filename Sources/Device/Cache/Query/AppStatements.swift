@@ -56,7 +56,7 @@ final class AppStatements: TransactionObserver, Sendable {
     private static func error(_ table: String) -> CacheError {
         CacheError(
             .reservedTable,
-            "The transaction wrote to a table of the cache, so nothing was written. Write only to tables whose names begin with app_.",
+            "The transaction changed \(table), which belongs to the cache, so nothing was written. Write only to tables whose names begin with app_.",
             cause: ReservedTable(name: table))
     }
 

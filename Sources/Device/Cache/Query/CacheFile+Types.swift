@@ -94,7 +94,7 @@ extension CacheFile {
         else {
             throw CacheError(
                 .invalidTypes,
-                "A record type or field is declared twice, or by a name that records cannot have. Declare each once."
+                "The declared types (\(declared.map(\.recordType).joined(separator: ", "))) have a record type or field twice, or with a name that records cannot have. Declare each once, with letters, digits and underscores."
             )
         }
     }

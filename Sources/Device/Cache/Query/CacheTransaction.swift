@@ -38,8 +38,7 @@ public final class CacheTransaction {
         // transaction.
         try cache.refuseNewFiles(
             of: records,
-            "A transaction cannot save new files of assets. Save the record with the cache, before the transaction."
-        )
+            "A transaction saves none. Save the record with the cache, before the transaction.")
         let edits = try CloudCache.edits(of: records)
         let database = try cache.database(scope)
         let store = database.store

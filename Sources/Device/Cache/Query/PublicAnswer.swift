@@ -51,7 +51,7 @@ extension CloudCache {
         matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, limit: Int = 100,
         age: AnswerAge = .cached(upTo: .seconds(60))
     ) async throws -> PublicAnswer {
-        guard let publicDatabase else { throw CacheError.unkeptDatabase }
+        guard let publicDatabase else { throw CacheError.withoutContainer }
         let key = try PublicAnswerKey(query, zoneID, limit).text
         let kept = try await file.disk.read { [file] in try file.answer(key) }
         let now = world.nowMilliseconds()
@@ -60,8 +60,8 @@ extension CloudCache {
             guard let kept else {
                 throw CacheError(
                     .noAnswer,
-                    "No answer to this query is stored on this device. Connect to the network and"
-                        + " run the query once.")
+                    "No answer to this query of \(query.recordType) is stored on this device. Connect to"
+                        + " the network and run the query once.")
             }
             return kept
         case .cached(let limit):

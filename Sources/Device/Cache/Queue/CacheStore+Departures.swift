@@ -110,7 +110,7 @@ extension CacheStore {
     private static let wouldTakeMoved = SyncFailure(
         .constraintViolation,
         message: """
-            The deletion would take a record that was moved away, and whose save was not accepted. Decide about \
-            that one, then try again.
+            The deletion would also delete a record that was moved to another one here, because the service refused \
+            the save that moves it. Resolve that save, then delete again.
             """)
 }

@@ -123,7 +123,9 @@ extension CacheStore {
             database.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE sequence = ?)"),
             arguments: [item.sequence])
-        if isLost == true { throw CacheError.damaged(WireError("A change has no name.")) }
+        if isLost == true {
+            throw CacheError.damaged(WireError("A pending change has no record name."))
+        }
         return nil
     }
 

@@ -69,16 +69,14 @@ extension CloudCache {
             do {
                 let user = try await remote.userRecordName()
                 guard try await file.disk.write({ try store.claim(for: user) }) else {
-                    throw CacheError(
-                        .halted,
-                        "Another user is signed in. Sign in with the account of this file.",
-                        haltReason: .otherAccount)
+                    throw CacheError.otherUser(ofFileAt: file.path)
                 }
                 answers = try await remote.records(asked)
             } catch let failure as SyncFailure {
                 throw CacheError(
                     .notSynced,
-                    "The request to the service failed; nothing is lost. Try again later.",
+                    "The service's versions of the records were not fetched (\(ids.count)); nothing is"
+                        + " lost. Try again later.",
                     failure: failure)
             }
             var found:
@@ -100,7 +98,8 @@ extension CloudCache {
         if let failure {
             throw CacheError(
                 .notSynced,
-                "The request to the service failed; nothing is lost. Try again later.",
+                "The service's versions of some of the records were not fetched (of \(ids.count));"
+                    + " nothing is lost. Try again later.",
                 failure: failure)
         }
     }

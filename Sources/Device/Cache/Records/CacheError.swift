@@ -56,7 +56,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of the error, for code that handles some errors in its own way.
     public var code: Code
-    /// A constant sentence that says what happened and what to do.
+    /// Says what happened, to what, and what to do.
     public var sentence: String
     /// Why syncing halted; only with ``Code/halted``.
     public var haltReason: HaltReason?
@@ -67,7 +67,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// Makes an error.
     ///
-    /// - Parameter sentence: constant, and says what happened and what to do.
+    /// - Parameter sentence: says what happened, to what, and what to do.
     public init(
         _ code: Code, _ sentence: String, haltReason: HaltReason? = nil,
         failure: SyncFailure? = nil, cause: (any Error)? = nil
@@ -85,6 +85,30 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         if let failure { text += " (\(failure.code)) \(failure.message)" }
         if let cause { text += " Cause: \(cause)" }
         return text
+    }
+}
+
+extension CacheError {
+    /// Syncing was requested while it is turned off.
+    static let syncingIsOff = CacheError(
+        .disabled,
+        "Syncing is turned off for this cache. Turn it on with setEnabled(true), then sync.")
+
+    /// The error of a file or folder of the cache that cannot be written.
+    static func unwritable(_ path: String, cause: (any Error)? = nil) -> CacheError {
+        CacheError(
+            .unwritable,
+            "The cache cannot write \(path). Make it and its folder writable, with space left.",
+            cause: cause)
+    }
+
+    /// The error of a file whose user is not the one who is signed in.
+    static func otherUser(ofFileAt path: String) -> CacheError {
+        CacheError(
+            .halted,
+            "The cache's file \(path) belongs to a user other than the one who is signed in. Sign in"
+                + " with the file's account.",
+            haltReason: .otherAccount)
     }
 }
 

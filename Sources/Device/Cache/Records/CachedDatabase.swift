@@ -33,15 +33,23 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `invalidDatabase` for a database that this cache does not keep.
     func database(_ scope: CKDatabase.Scope) throws -> CachedDatabase {
         guard let database = databases.first(where: { $0.scope == scope }) else {
-            throw CacheError.unkeptDatabase
+            throw CacheError.unkept(scope)
         }
         return database
     }
 }
 
 extension CacheError {
-    static let unkeptDatabase = CacheError(
+    /// The error of a database that the cache was not opened with.
+    static func unkept(_ scope: CKDatabase.Scope) -> CacheError {
+        CacheError(
+            .invalidDatabase,
+            "The cache does not keep the \(scope) database. Open it with that scope, if it is private"
+                + " or shared; query the public database directly.")
+    }
+
+    /// The error of a request for which the cache has no container.
+    static let withoutContainer = CacheError(
         .invalidDatabase,
-        "The cache does not keep this database. Use the private or shared one; query the public"
-            + " database directly.")
+        "The cache was opened without a container, and has no service to ask. Open it with one.")
 }

@@ -121,10 +121,10 @@ extension CloudCache {
     // MARK: The steps of a save
 
     private static func refuseUnsavedShares(_ records: [CKRecord]) throws {
-        guard records.contains(where: \.isUnsavedShare) else { return }
+        guard let share = records.first(where: \.isUnsavedShare) else { return }
         throw CacheError(
             .unsavedShare,
-            "The cache saves no new shares and no changed participants. Save the share with its CKDatabase."
+            "The share \(share.recordID.recordName) is new or has changed participants, and save(_:) sends neither. Use share(_:) or changeShare(_:in:_:)."
         )
     }
 
@@ -148,7 +148,7 @@ extension CloudCache {
                 guard let url = asset.fileURL else {
                     throw CacheError(
                         .assetNotHere,
-                        "The asset's file is not on this device. Download it before you save it in another record."
+                        "The file of an asset of another record is not on this device. Download the asset, then save it in this record."
                     )
                 }
                 let (name, sizeBytes) = try file.assets.take(url)
@@ -186,10 +186,13 @@ extension CloudCache {
     }
 
     /// Throws if records have new files, in contexts where files cannot be copied.
+    ///
+    /// - Parameter sentence: ends the message.
     func refuseNewFiles(of records: [CKRecord], _ sentence: String) throws {
-        if records.contains(where: { !assetsToKeep(of: $0).isEmpty }) {
-            throw CacheError(.unsupportedValue, sentence)
-        }
+        guard let record = records.first(where: { !assetsToKeep(of: $0).isEmpty }) else { return }
+        throw CacheError(
+            .unsupportedValue,
+            "The record \(record.recordID.recordName) has a new file of an asset. \(sentence)")
     }
 
     /// The file of an asset in this cache, also by the checksum that the service gave it since.
@@ -214,7 +217,7 @@ extension CloudCache {
             } catch {
                 throw CacheError(
                     .unsupportedValue,
-                    "A field has a value that no record can hold. Give it one that a record can hold.",
+                    "The record \(record.recordID.recordName) has a value that no record can hold. Correct the field that the cause names.",
                     cause: error)
             }
         }

@@ -106,7 +106,10 @@ public final class CloudCache: Sendable {
         )
     ) throws {
         guard !remotes.isEmpty, !remotes.contains(where: { $0.scope == .public }) else {
-            throw CacheError.unkeptDatabase
+            throw CacheError(
+                .invalidDatabase,
+                "The cache was opened with \(remotes.isEmpty ? "no database" : "the public database")."
+                    + " Open it with the private one, the shared one or both.")
         }
         self.world = world
         self.publicDatabase = publicDatabase

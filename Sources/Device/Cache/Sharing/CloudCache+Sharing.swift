@@ -97,7 +97,9 @@ extension CloudCache {
                 }
             }
             throw SyncFailure(
-                .serverRecordChanged, message: "Other people keep changing the share; try again.")
+                .serverRecordChanged,
+                message:
+                    "Others changed the share \(shareID.recordName) at each attempt; try again.")
         }
         try await sync()
         return share
@@ -156,7 +158,9 @@ extension CloudCache {
         _ id: CKRecord.ID, in database: CKDatabase
     ) async throws -> CKShare {
         guard let share = try await database.record(for: id) as? CKShare else {
-            throw SyncFailure(.unknownItem, message: "There is no share of this name.")
+            throw SyncFailure(
+                .unknownItem,
+                message: "The record \(id.recordName) is not a share; pass a share's ID.")
         }
         return share
     }
@@ -175,12 +179,10 @@ extension CloudCache {
     ) async throws -> Value {
         let database = try database(scope)
         let remote = database.driver.remote
-        guard let cloud = remote.cloudDatabase else { throw CacheError.unkeptDatabase }
+        guard let cloud = remote.cloudDatabase else { throw CacheError.withoutContainer }
         do {
             guard try database.store.claim(for: try await remote.userRecordName()) else {
-                throw CacheError(
-                    .halted, "Another user is signed in. Sign in with the account of this file.",
-                    haltReason: .otherAccount)
+                throw CacheError.otherUser(ofFileAt: file.path)
             }
             return try await body(cloud)
         } catch let error as CacheError {
@@ -196,6 +198,7 @@ extension CloudCache {
 
     private static let needsService =
         """
-        This part of sharing needs the service, which refused it or did not answer. Look at the share, and try again.
+        Sharing needs the service, which refused the request or did not answer. Look at what the share has now, then \
+        try again.
         """
 }

@@ -28,10 +28,10 @@ public enum CacheAccount: String, Hashable, Sendable, Codable {
     /// A few words for a person.
     public var summary: String {
         switch self {
-        case .unknown: "not asked yet"
+        case .unknown: "the service has not been asked yet"
         case .available: "signed in"
         case .noAccount: "no user is signed in"
-        case .temporarilyUnavailable: "sign in again"
+        case .temporarilyUnavailable: "not accepted now; sign in again"
         case .restricted: "not allowed by the account's administrator"
         case .otherUser: "another user is signed in"
         }

@@ -24,7 +24,7 @@ extension CacheInspection {
             "SELECT name FROM record WHERE zone NOT IN (SELECT id FROM zone)"
         ),
         (
-            "A record is not found by its name",
+            "A record cannot be found, because the hash of its name is wrong",
             "SELECT name FROM record WHERE nameHash <> stratus_name_hash(name)"
         ),
         (
@@ -36,14 +36,14 @@ extension CacheInspection {
             "SELECT name FROM pending WHERE zone NOT IN (SELECT id FROM zone)"
         ),
         (
-            "A save waits for a record that is not here",
+            "A save is pending for a record that is not here",
             """
             SELECT name FROM pending WHERE kind = 0 AND NOT EXISTS (
                 SELECT 1 FROM record WHERE \(CacheFormat.isOfPending))
             """
         ),
         (
-            "A record that waits to be deleted is here",
+            "A record that is to be deleted is still here",
             """
             SELECT name FROM pending WHERE kind = 1 AND EXISTS (
                 SELECT 1 FROM record WHERE \(CacheFormat.isOfPending))
@@ -65,7 +65,7 @@ extension CacheInspection {
             """
         ),
         (
-            "A change has the number of a later one",
+            "A pending change has a number that was not assigned yet",
             """
             SELECT name FROM pending
             WHERE sequence > (SELECT seq FROM sqlite_sequence WHERE name = 'pending')

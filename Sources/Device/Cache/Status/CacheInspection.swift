@@ -28,7 +28,7 @@ package struct CacheInspection {
         atFile path: String, _ body: (CacheInspection) throws -> Value
     ) throws -> Value {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw CacheError(.unwritable, "There is no cache file at this path. Check the path.")
+            throw CacheError(.unwritable, "There is no cache file at \(path). Check the path.")
         }
         do {
             // One snapshot for all reads, even if the file is written meanwhile.
@@ -41,11 +41,12 @@ package struct CacheInspection {
             switch error.resultCode {
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
                 throw CacheError(
-                    .damaged, "The file is damaged, or is not a cache. Check the path.",
+                    .damaged, "The file \(path) is damaged, or is not a cache. Check the path.",
                     cause: error)
             default:
                 throw CacheError(
-                    .unwritable, "The file cannot be opened. Copy it to a folder of your own.",
+                    .unwritable,
+                    "The file \(path) cannot be opened. Copy it to a folder of your own.",
                     cause: error)
             }
         }
@@ -55,13 +56,16 @@ package struct CacheInspection {
         do {
             try CacheFormat.format.check(database, path: path)
         } catch DatabaseRefusal.newerFormat {
-            throw CacheError(.newerFormat, "A newer release wrote this cache. Use that release.")
+            throw CacheError(
+                .newerFormat, "A newer release wrote the cache \(path). Use that release.")
         } catch DatabaseRefusal.otherKind {
-            throw CacheError(.damaged, "The file is not a cache. Check the path.")
+            throw CacheError(.damaged, "The file \(path) is not a cache. Check the path.")
         }
         guard try CacheFormat.format.isOfNewestFormat(database) else {
             throw CacheError(
-                .damaged, "The file is of an earlier format. Open it with the app once.")
+                .damaged,
+                "The file \(path) is of an earlier format. Open it once with the app, which updates it."
+            )
         }
     }
 

@@ -68,27 +68,27 @@ enum CacheFormat {
                     NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
             }
             throw CacheError(
-                .newerFormat, "A newer version of the app wrote this cache. Update the app.",
+                .newerFormat,
+                "A newer version of the app wrote the cache's file. Update the app.",
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
-            throw CacheError(.damaged, "The file at this path is not a cache. Choose another path.")
+            throw CacheError(.damaged, "The file \(path) is not a cache. Choose another path.")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw CacheError(
-                .storageFull, "This device is full. Make room, then try again.", cause: error)
+                .storageFull,
+                "This device is full, so the cache \(path) was not opened. Make room, then try again.",
+                cause: error)
         } catch let error as DatabaseError
             where error.resultCode == .SQLITE_NOTADB || error.resultCode == .SQLITE_CORRUPT
         {
             throw CacheError(
                 .damaged,
-                "The cache's file is damaged. Delete it; unsent changes in it are lost.",
+                "The cache's file \(path) is damaged. Delete it; unsent changes in it are lost.",
                 cause: error)
         } catch is RowDecodingError {
             throw CacheError.damagedRow
         } catch {
-            throw CacheError(
-                .unwritable,
-                "The cache's folder cannot be written. Make it writable, with space left.",
-                cause: error)
+            throw CacheError.unwritable(path, cause: error)
         }
     }
 

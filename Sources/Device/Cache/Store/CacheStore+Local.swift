@@ -145,7 +145,9 @@ extension CacheStore {
         }
         if !createsZones, known?.state != .existing, known?.state != .detached {
             throw CacheError(
-                .invalidZone, "The zone is not shared with the user. Save into a shared zone.")
+                .invalidZone,
+                "The zone \(id.name) of \(id.ownerName) is not shared with the user. Save into a zone"
+                    + " that is.")
         }
         var row = try known ?? zone(id, orMake: .wanted, database)
         switch row.state {

@@ -23,7 +23,9 @@ extension CacheStore {
             .bind(4, Int64(state.rawValue)).run()
         guard let row = try zone(id, database) else {
             throw CacheError(
-                .damaged, "A zone cannot be stored in the cache file. Delete the file.")
+                .damaged,
+                "The zone \(id.name) cannot be stored in the cache's file \(file.path). Delete the file;"
+                    + " unsent changes in it are lost.")
         }
         return row
     }

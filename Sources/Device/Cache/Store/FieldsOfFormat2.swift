@@ -45,7 +45,10 @@ struct FieldsOfFormat2 {
     }
 
     private static var damaged: CacheError {
-        CacheError(.damaged, "A stored record cannot be read. Delete the cache file.")
+        CacheError(
+            .damaged,
+            "A stored record cannot be read. Delete the cache's file; unsent changes in it are lost."
+        )
     }
 
     private mutating func byte() throws -> UInt8 {

@@ -198,7 +198,9 @@ extension CacheStore {
         guard row.failure == nil else { return try update(row, database) }
         let failure = SyncFailure(
             .incompatibleVersion,
-            message: "A newer version of the app wrote this record since. Update the app.")
+            message:
+                "A newer version of the app has written this record since, so it was not deleted. Update"
+                + " the app.")
         row.failure = failure
         try update(row, database)
         outcome.events.append(.setAside(AttentionItem(row.change, failure, scope)))

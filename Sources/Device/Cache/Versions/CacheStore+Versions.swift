@@ -34,7 +34,8 @@ extension CacheStore {
     func refuseIfNewer(_ record: RecordSnapshot?) throws {
         guard let record, isNewer(record) else { return }
         throw CacheError(
-            .newerRecord, "A newer version of the app wrote this record. Update the app.")
+            .newerRecord,
+            "A newer version of the app wrote the record \(record.id.name). Update the app.")
     }
 
     /// Sets this app's version in an edited record, unless it must be migrated first.
@@ -107,11 +108,15 @@ extension CacheStore {
             else {
                 throw CacheError(
                     .unsupportedValue,
-                    "A migration returned another record. Return the one that it was given.")
+                    "The migration of \(record.type) returned another record. Return the one that it"
+                        + " was given.")
             }
             let read = older.readKeys.union(migrated.readKeys)
             guard unreadable.isDisjoint(with: read) else {
-                note("migrationWaits", record, "It reads values that this device has no key for.")
+                note(
+                    "migrationWaits", record,
+                    "The migration reads encrypted values, and this device has no key for them yet."
+                )
                 return nil
             }
             var edit = try migrated.edit()

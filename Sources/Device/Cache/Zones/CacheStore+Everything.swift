@@ -66,7 +66,7 @@ extension CacheStore {
             guard let row = try zone(id, database), !id.isDefault, row.state != .unwanted else {
                 throw CacheError(
                     .invalidZone,
-                    "The zone is not on this device. Pass a zone that is on this device.")
+                    "The zone \(id.name) is not on this device. Pass one that is.")
             }
             guard row.state != .detached else { return }
             try setText(
@@ -86,7 +86,7 @@ extension CacheStore {
             guard let row = try zone(id, database) else {
                 throw CacheError(
                     .invalidZone,
-                    "The zone is not on this device. Pass a zone that is on this device.")
+                    "The zone \(id.name) is not on this device. Pass one that is.")
             }
             guard row.state == .detached else { return }
             try file.noteChange(of: [], in: scope, database)
@@ -101,8 +101,8 @@ extension CacheStore {
             guard createsZones else {
                 throw CacheError(
                     .invalidZone,
-                    "The owner does not share the zone any more; the record stays as"
-                        + " it is.")
+                    "The owner no longer shares the zone \(id.name), so it stays detached. Ask"
+                        + " \(id.ownerName) to share it again.")
             }
             try recreate(row, database)
         }

@@ -86,7 +86,7 @@ struct AssetFileState: Hashable {
         } catch {
             throw CKError(
                 .assetFileNotFound,
-                "The file of an asset cannot be read. Save the record while the file is there.",
+                "The asset's file \(url.path) cannot be read. Save the record while the file is there.",
                 details: [NSFilePathErrorKey: url.path], cause: error)
         }
         guard attributes[.type] as? FileAttributeType == .typeRegular,
@@ -94,7 +94,7 @@ struct AssetFileState: Hashable {
         else {
             throw CKError(
                 .assetNotAvailable,
-                "The asset's file cannot be read by this process; give it one that can.",
+                "The asset's file \(url.path) is not a file that this process can read; give it one that is.",
                 details: [NSFilePathErrorKey: url.path])
         }
         sizeBytes = (attributes[.size] as? NSNumber)?.int64Value ?? 0
@@ -125,7 +125,7 @@ extension AssetFolder {
             guard try AssetFileState(url) == expected else {
                 throw CKError(
                     .assetFileModified,
-                    "The file of an asset changed while it was saved. Save the record again.",
+                    "The asset's file \(url.path) changed while it was saved. Save the record again.",
                     details: [NSFilePathErrorKey: url.path])
             }
         } catch {
@@ -133,7 +133,7 @@ extension AssetFolder {
             if let error = error as? CKError { throw error }
             throw CKError(
                 .assetNotAvailable,
-                "The asset's file cannot be read by this process; give it one that can.",
+                "The asset's file \(url.path) could not be copied; make it readable, with space left for the copy.",
                 details: [NSFilePathErrorKey: url.path], cause: error)
         }
         return copy

@@ -9,11 +9,13 @@ final class AssetWriter: Sendable {
         var writtenBytes: Int64 = 0
     }
 
+    private let path: String
     private let target: Mutex<Target>
 
     /// - Throws: `CKError.assetNotAvailable` when the disk has no room.
     init(_ url: URL) throws {
-        target = try Self.telling {
+        path = url.path
+        target = try Self.telling(url.path) {
             let handle = try FileHandle(forWritingTo: url)
             try handle.truncate(atOffset: 0)
             return Mutex(Target(handle: handle))
@@ -22,7 +24,7 @@ final class AssetWriter: Sendable {
 
     /// - Returns: the bytes written so far.
     func write(_ piece: [UInt8]) throws -> Int64 {
-        try Self.telling {
+        try Self.telling(path) {
             try target.withLock { target in
                 try target.handle.write(contentsOf: piece)
                 target.writtenBytes += Int64(piece.count)
@@ -33,7 +35,7 @@ final class AssetWriter: Sendable {
 
     /// - Returns: the bytes written in total.
     func finish() throws -> Int64 {
-        try Self.telling {
+        try Self.telling(path) {
             try target.withLock { target in
                 try target.handle.close()
                 return target.writtenBytes
@@ -41,14 +43,16 @@ final class AssetWriter: Sendable {
         }
     }
 
-    private static func telling<Value: ~Copyable>(_ body: () throws -> Value) throws -> Value {
+    private static func telling<Value: ~Copyable>(
+        _ path: String, _ body: () throws -> Value
+    ) throws -> Value {
         do {
             return try body()
         } catch {
             throw CKError(
                 .assetNotAvailable,
-                "An asset could not be written into the folder for temporary files;"
-                    + " make room there.", cause: error)
+                "An asset could not be written to \(path); make room in that folder.",
+                cause: error)
         }
     }
 }
@@ -68,7 +72,8 @@ final class IndexedResults<Value: Sendable>: Sendable {
         let values = byIndex
         return try (0..<count).map { index in
             guard let value = values[index] else {
-                throw CKError(.internalError, "A part of the request was not carried out.")
+                throw CKError(
+                    .internalError, "Item \(index + 1) of \(count) has no result; try again.")
             }
             return value
         }

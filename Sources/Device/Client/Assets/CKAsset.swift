@@ -51,7 +51,8 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     public convenience init(fileURL: URL) {
         precondition(
             fileURL.isFileURL,
-            "The asset's URL is not a file URL; give CKAsset the URL of a file on this device.")
+            "The asset's URL \(fileURL) is not a file URL; give CKAsset that of a file on this device."
+        )
         self.init(State(fileURL: fileURL))
     }
 

@@ -20,7 +20,7 @@ struct AnswerMatching: Sendable {
         CKError(
             .internalError,
             "The service answered about an item other than the requested one; nothing of it was"
-                + " kept.",
+                + " kept. Try again, or update the service.",
             details: ["AskedItem": asked, answeredItem: answered])
     }
 

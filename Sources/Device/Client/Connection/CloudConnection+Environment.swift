@@ -35,7 +35,7 @@ extension CloudConnection {
         if environment == nil {
             transport = UnconfiguredTransport(
                 sentence:
-                    "STRATUS_ENVIRONMENT is neither development nor production; set it to"
+                    "STRATUS_ENVIRONMENT is \(word), neither development nor production; set it to"
                     + " one of them.")
         } else if let text = environmentVariables["STRATUS_URL"], !text.isEmpty {
             transport =

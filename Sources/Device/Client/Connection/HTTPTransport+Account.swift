@@ -22,7 +22,7 @@ extension HTTPTransport: AccountTransport {
             throw ServiceFailure(
                 ServiceError(
                     .authenticationRequired,
-                    "Tokens belong to an account, and nobody is signed in; sign in."))
+                    "A token belongs to an account, and no user is signed in; sign in first."))
         }
         return token
     }

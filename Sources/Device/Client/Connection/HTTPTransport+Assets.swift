@@ -22,7 +22,8 @@ extension HTTPTransport {
     private static let refusalBytes = 65_536
 
     private static let standstill = TransportError(
-        .timedOut, "The asset's transfer stalled for too long.")
+        .timedOut,
+        "The transfer of the asset stalled for longer than the request's time limit; try again.")
 
     /// Sends the bytes of an asset. A large upload that was interrupted is resumed where it ended,
     /// a few times.
@@ -143,7 +144,8 @@ extension HTTPTransport {
                             body: try await response.body.collect(upTo: Self.refusalBytes)))
                     throw TransportError(
                         .answerUnreadable,
-                        "The service answered with something other than the asset.",
+                        "Something other than the asset was answered, perhaps by a proxy in front of the"
+                            + " service: look there, or try again.",
                         httpStatus: Int(response.status.code))
                 }
                 // A service without range requests returns the whole file.

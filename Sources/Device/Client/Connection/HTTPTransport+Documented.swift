@@ -21,17 +21,19 @@ extension HTTPTransport {
         to request: E.Request, of endpoint: E.Type, at target: RequestTarget,
         _ timeoutSeconds: Double
     ) async throws -> E.Answer? {
-        if endpoint is RecordsRequestAccess.Type { throw Self.undocumented }
+        if endpoint is RecordsRequestAccess.Type { throw Self.undocumented("requests for access") }
         switch request {
         case let request as RecordsModify.Request:
             let shares = request.operations.compactMap(\.record.share)
-            if shares.contains(where: \.saysOfAccessRequests) { throw Self.undocumented }
+            if shares.contains(where: \.saysOfAccessRequests) {
+                throw Self.undocumented("requests for access")
+            }
             return try await modify(request, target, timeoutSeconds) as? E.Answer
         case let request as RecordsLookup.Request:
             return try await lookUp(request, target, timeoutSeconds) as? E.Answer
         case var request as ZonesModify.Request:
             if request.operations.contains(where: { $0.encryptionScope != nil }) {
-                throw Self.undocumented
+                throw Self.undocumented("a zone's encryption scope")
             }
             request.operationID = nil
             for index in request.operations.indices { request.operations[index].generation = nil }
@@ -44,10 +46,14 @@ extension HTTPTransport {
 
     /// The failure of a feature that Apple's pages document for the framework but not for the
     /// protocol. Leaving it out would do something other than what the app requested.
-    private static let undocumented = ServiceFailure(
-        ServiceError(
-            .badRequest, "Apple's protocol is not known to have this; use a Stratus service.",
-            frameworkCode: .serverRejectedRequest))
+    private static func undocumented(_ feature: String) -> ServiceFailure {
+        ServiceFailure(
+            ServiceError(
+                .badRequest,
+                "Apple's documented protocol does not have \(feature); leave it out, or use a Stratus"
+                    + " service.",
+                frameworkCode: .serverRejectedRequest))
+    }
 
     private func modify(
         _ request: RecordsModify.Request, _ target: RequestTarget, _ timeoutSeconds: Double
@@ -121,7 +127,8 @@ extension HTTPTransport {
             guard answers.count == indices.count else {
                 throw TransportError(
                     .answerUnreadable,
-                    "The service returned a different number of records than requested; update it.")
+                    "The service returned \(answers.count) results for \(indices.count) records; update"
+                        + " it.")
             }
             for (index, answer) in zip(indices, answers) { results[index] = answer }
         }

@@ -24,9 +24,9 @@ extension HTTPTransport {
         let request = request.withCoding
         do {
             let duration = Self.duration(ofSeconds: timeoutSeconds)
+            let seconds = duration / .seconds(1)
             return try await world.withTimeout(
-                seconds: duration / .seconds(1),
-                throwing: TransportError(.timedOut, "The service did not answer in time.")
+                seconds: seconds, throwing: TransportError.unanswered(afterSeconds: seconds)
             ) {
                 let response = try await self.client.execute(
                     request, timeout: TimeAmount(duration))
@@ -132,9 +132,7 @@ extension HTTPTransport {
             return TransportError(
                 .answerUnreadable, "The answer is too large; ask for fewer records.", cause: error)
         default:
-            return TransportError(
-                .answerLost, "The connection was lost; the request may have been served.",
-                cause: error)
+            return .lost(error)
         }
     }
 
@@ -143,11 +141,9 @@ extension HTTPTransport {
         case .connectTimeout: refused(error)
         case .deadlineExceeded, .readTimeout, .getConnectionFromPoolTimeout,
             .requestStreamCancelled, .tlsHandshakeTimeout:
-            TransportError(.timedOut, "The service did not answer in time.", cause: error)
-        default:
             TransportError(
-                .answerLost, "The connection was lost; the request may have been served.",
-                cause: error)
+                .timedOut, "The service did not answer in time; try again.", cause: error)
+        default: .lost(error)
         }
     }
 
@@ -175,6 +171,23 @@ extension HTTPTransport {
             .noRoute,
             "The service's address cannot be reached: check the network and the address.",
             cause: error)
+    }
+}
+
+extension TransportError {
+    /// The error of a request whose time limit has passed.
+    static func unanswered(afterSeconds seconds: Double) -> TransportError {
+        TransportError(
+            .timedOut, "The service did not answer within \(seconds) s; try again.")
+    }
+
+    /// The error of a connection that was lost after the request was sent.
+    package static func lost(_ cause: (any Error)? = nil) -> TransportError {
+        TransportError(
+            .answerLost,
+            "The connection was lost, and the request may have been served; fetch what it changed"
+                + " before you send it again.",
+            cause: cause)
     }
 }
 

@@ -69,7 +69,8 @@ extension HTTPTransport {
             } catch {
                 throw CKError(
                     .invalidArguments,
-                    "A certificate file has no PEM in it; give certificates as PEM.", cause: error)
+                    "The certificates are not PEM; give text that begins with -----BEGIN CERTIFICATE-----.",
+                    cause: error)
             }
         }
     }

@@ -103,8 +103,8 @@ public final class HTTPTransport: Transport {
         if let body, body.count > limits.requestBodyBytes {
             throw TransportError(
                 .requestTooLarge,
-                "The request is larger than a service takes; send fewer or smaller"
-                    + " records in one.")
+                "The request has \(body.count) bytes, and a service takes \(limits.requestBodyBytes);"
+                    + " send fewer or smaller records in one.")
         }
         let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
         do {

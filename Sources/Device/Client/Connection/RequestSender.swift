@@ -129,8 +129,7 @@ struct RequestSender: Sendable {
         by seconds: Double, _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await connection.world.withTimeout(
-            seconds: seconds,
-            throwing: TransportError(.timedOut, "The service did not answer in time."), attempt)
+            seconds: seconds, throwing: TransportError.unanswered(afterSeconds: seconds), attempt)
     }
 
     /// Throws when the account changed since the operation began, so that its requests are not sent

@@ -189,7 +189,7 @@ public struct TransportError: Error, Sendable {
 
     /// The kind of the failure, by which it becomes a `CKError`.
     public var code: Code
-    /// A constant sentence that says what happened and what to do.
+    /// Says what happened, to what, and what to do; ``address`` is added to it.
     public var sentence: String
     /// The HTTP status, if there was one.
     public var httpStatus: Int?
@@ -202,7 +202,7 @@ public struct TransportError: Error, Sendable {
 
     /// Makes an error of a transport.
     ///
-    /// - Parameter sentence: a constant sentence that says what happened and what to do.
+    /// - Parameter sentence: says what happened, to what, and what to do.
     public init(
         _ code: Code, _ sentence: String, httpStatus: Int? = nil,
         retryAfterSeconds: Double? = nil, cause: (any Error)? = nil, address: String? = nil

@@ -39,7 +39,9 @@ struct ContainerSession: Sendable {
         let answers = sent.isEmpty ? [] : try await ask(sent)
         guard answers.count == sent.count else {
             throw CKError(
-                .internalError, "The service did not answer each item of the request.",
+                .internalError,
+                "The service answered \(answers.count) of \(sent.count) items of the request; try again,"
+                    + " or update the service.",
                 details: ["ItemCount": sent.count, "ResultCount": answers.count])
         }
         var next = answers.makeIterator()
@@ -49,7 +51,8 @@ struct ContainerSession: Sendable {
                 wire.flatMap { _ in
                     Result {
                         guard let answer = next.next() else {
-                            throw CKError(.internalError, "The service left out an answer.")
+                            throw CKError(
+                                .internalError, "The service left out an answer; try again.")
                         }
                         return try read(item, answer)
                     }

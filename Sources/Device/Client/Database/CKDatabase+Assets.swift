@@ -25,7 +25,8 @@ extension CKDatabase {
         guard tokens.count == 1 else {
             throw CKError(
                 .internalError,
-                "The service returned a different number of addresses than requested.")
+                "The service returned \(tokens.count) addresses for an upload when 1 was requested;"
+                    + " try again, or update the service.")
         }
         switch tokens[0] {
         case .failure(let failure): throw CKError(failure.error, about: .record)
@@ -62,7 +63,10 @@ extension CKDatabase {
         let answer = try await session.sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: [item], desiredKeys: [fieldName]))
         guard let result = answer.records.first else {
-            throw CKError(.internalError, "The service did not answer for the record.")
+            throw CKError(
+                .internalError,
+                "The service did not answer for the record \(recordID.recordName); try again, or update"
+                    + " the service.")
         }
         try session.matching.check(result, recordID)
         var url: String?
@@ -76,7 +80,8 @@ extension CKDatabase {
         guard let url else {
             throw CKError(
                 .assetNotAvailable,
-                "The record's asset is no longer there; fetch the record again.")
+                "The asset \(fieldName) of the record \(recordID.recordName) is no longer there; fetch"
+                    + " the record again.")
         }
         // Not repeated here: the caller resumes from the bytes it has received.
         try await session.sender.connection.transport.download(

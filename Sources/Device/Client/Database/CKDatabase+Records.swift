@@ -179,7 +179,10 @@ extension Array {
     /// The result of a request for one item.
     func only() throws -> Element {
         guard let first, count == 1 else {
-            throw CKError(.internalError, "The service did not answer each item of the request.")
+            throw CKError(
+                .internalError,
+                "The service answered \(count) items when 1 was requested; try again, or update the"
+                    + " service.")
         }
         return first
     }

@@ -216,7 +216,8 @@ extension DatabaseSession {
             guard error.meansMissingAsset else { throw error }
             throw CKError(
                 .assetNotAvailable,
-                "The record's asset is no longer there; fetch the record again.",
+                "An asset of the record \(record.recordID.recordName) is no longer there; fetch the"
+                    + " record again.",
                 cause: error)
         }
         asset.adopt(file)
@@ -234,13 +235,18 @@ extension DatabaseSession {
                 let written = try writer.write(piece)
                 guard written <= stored.sizeBytes ?? written else {
                     throw TransportError(
-                        .answerUnreadable, "The asset is larger than the service said.")
+                        .answerUnreadable,
+                        "The asset has more than the \(stored.sizeBytes ?? written) bytes that the"
+                            + " service announced; fetch it again.")
                 }
                 progress(written)
             }
             let received = try writer.finish()
             guard received == stored.sizeBytes ?? received else {
-                throw TransportError(.answerLost, "The asset ended before its last byte.")
+                throw TransportError(
+                    .answerLost,
+                    "The asset ended after \(received) of \(stored.sizeBytes ?? received) bytes; fetch"
+                        + " it again.")
             }
         }
     }

@@ -90,7 +90,8 @@ extension DatabaseSession {
         guard !moreComing || next != token?.text else {
             throw CKError(
                 .serverRejectedRequest,
-                "The service's change token does not advance although more changes follow.")
+                "The service's change token does not advance although more changes follow; fetch"
+                    + " without a token, or update the service.")
         }
     }
 

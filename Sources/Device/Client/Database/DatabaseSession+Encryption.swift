@@ -51,8 +51,8 @@ extension DatabaseSession {
             guard let key = keys.first else {
                 throw CKError(
                     .permissionFailure,
-                    "The key of the share's encrypted values is not on this device;"
-                        + " open the whole link, which has it.")
+                    "The key of the encrypted values of the zone \(zoneID.zoneName) is not on this"
+                        + " device; open the share's whole link, which has it.")
             }
             return .success(key)
         } catch {

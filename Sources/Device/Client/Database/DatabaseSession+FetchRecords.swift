@@ -52,7 +52,8 @@ extension DatabaseSession {
     ) throws -> CKRecord {
         switch result {
         case .record(let dictionary): return try reader.record(dictionary, in: recordID.zoneID)
-        case .deleted: throw CKError(.unknownItem, "The record was deleted.")
+        case .deleted:
+            throw CKError(.unknownItem, "The record \(recordID.recordName) was deleted.")
         case .failure(let failure):
             throw CKError(failure.error, about: .record, uuid: failure.uuid)
         }

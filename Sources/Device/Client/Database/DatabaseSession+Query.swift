@@ -23,7 +23,8 @@ extension DatabaseSession {
         if sender.scope == .shared, search.zoneID == nil {
             throw CKError(
                 .invalidArguments,
-                "The query of the shared database names no zone; name one.")
+                "The query of \(search.query.recordType) in the shared database names no zone; name one."
+            )
         }
         let request = RecordsQuery.Request(
             query: query, zoneID: search.zoneID?.dictionary,

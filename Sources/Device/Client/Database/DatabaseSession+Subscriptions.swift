@@ -93,8 +93,10 @@ extension DatabaseSession {
         switch result {
         case .subscription(let dictionary):
             return try CKSubscription.read(dictionary, reader: &reader)
-        case .deleted:
-            throw CKError(.unknownItem, "The subscription was deleted.")
+        case .deleted(let subscriptionID):
+            throw CKError(
+                .unknownItem,
+                "The subscription \(subscriptionID) was deleted; save it again to be notified.")
         case .failure(_, let error):
             throw CKError(error, about: .subscription)
         }

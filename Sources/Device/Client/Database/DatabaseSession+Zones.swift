@@ -23,7 +23,8 @@ extension DatabaseSession {
         if sender.scope == .public || (sender.scope == .shared && !zones.isEmpty) {
             throw CKError(
                 .badDatabase,
-                "Zones can only be created in the private database; create it there.")
+                "Zones can only be created in the private database, and this is the \(sender.scope) one;"
+                    + " create the zone there.")
         }
         let operations =
             zones.map {

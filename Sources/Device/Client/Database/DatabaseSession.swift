@@ -43,7 +43,9 @@ struct DatabaseSession: Sendable {
     func check(_ resultCount: Int, for itemCount: Int) throws {
         guard resultCount == itemCount else {
             throw CKError(
-                .internalError, "The service did not answer each item of the request.",
+                .internalError,
+                "The service answered \(resultCount) of \(itemCount) items of the request; try again, or"
+                    + " update the service.",
                 details: ["ItemCount": itemCount, "ResultCount": resultCount])
         }
     }

@@ -31,8 +31,8 @@ struct ModifyBatch {
                 if let root = record.rootOfNewShare, !recordIDsToSave.contains(root) {
                     throw CKError(
                         .invalidArguments,
-                        "A new share is saved without its root record; save both"
-                            + " together.")
+                        "The new share \(record.recordID.recordName) is saved without its root record"
+                            + " \(root.recordName); save both together.")
                 }
                 return .success(
                     try record.draft(
@@ -195,7 +195,9 @@ struct ModifyBatch {
     }
 
     private static let spoilt = CKError(
-        .batchRequestFailed, "Another record of the same zone could not be sent.")
+        .batchRequestFailed,
+        "Another record of the same zone could not be sent, so this one was not either; see the other"
+            + " one's error.")
 
     private func saved(
         _ record: CKRecord, _ draft: CKRecord.Draft, _ result: RecordResult,
@@ -207,7 +209,10 @@ struct ModifyBatch {
             record.confirm(draft, try reader.state(dictionary, in: record.recordID.zoneID))
             return record
         case .deleted:
-            throw CKError(.internalError, "The service answered a save with a deletion.")
+            throw CKError(
+                .internalError,
+                "The service answered the save of \(record.recordID.recordName) with a deletion; fetch"
+                    + " the record again.")
         case .failure(let failure):
             throw try conflict(
                 failure, of: record, draft, failure.serverRecord ?? lookedUp, reader: &reader)
@@ -245,7 +250,10 @@ struct ModifyBatch {
         switch result {
         case .deleted: return
         case .record:
-            throw CKError(.internalError, "The service answered a deletion with a record.")
+            throw CKError(
+                .internalError,
+                "The service answered the deletion of \(recordID.recordName) with a record; fetch it"
+                    + " again.")
         // A record that does not exist counts as deleted.
         case .failure(let failure) where failure.error.code == .notFound: return
         case .failure(let failure):

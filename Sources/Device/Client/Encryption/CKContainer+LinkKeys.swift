@@ -49,7 +49,9 @@ extension CKContainer {
     ) async throws {
         guard let key = metadata.linkKey else {
             throw CKError(
-                .invalidArguments, "The share's link has no key; open the whole link.")
+                .invalidArguments,
+                "The link of the share \(metadata.share.recordID.recordName) has no key; open the whole"
+                    + " link.")
         }
         try await connection.keyring.replace(
             key, of: metadata.share.recordID.zoneID, keepsFormer: keepsFormerKeys,

@@ -20,7 +20,9 @@ extension CKContainer {
     ///   when this device has another key: see ``forgetRecoveryKey()``.
     public func useRecoveryKey(_ text: String) async throws {
         guard let key = RecoveryKey.key(text) else {
-            throw CKError(.invalidArguments, "The recovery key has a mistake; correct it.")
+            throw CKError(
+                .invalidArguments,
+                "The recovery key has a mistake; compare it with the one on the other device.")
         }
         try await connection.keyring.use(key, keyringCaller)
         NotificationCenter.default.post(name: .CKAccountChanged, object: connection)

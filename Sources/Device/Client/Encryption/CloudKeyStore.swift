@@ -82,7 +82,7 @@ extension CloudKeyStore {
 
 /// An error of reading or storing a key.
 public struct CloudKeyStoreError: Error, Sendable {
-    /// A constant sentence that says what happened and what to do.
+    /// A constant sentence that says what happened and what to do; ``path`` is added to it.
     public var sentence: String
     /// The path of the file that could not be read or written, or whose contents are not valid; empty if the store has
     /// no files.
@@ -109,7 +109,9 @@ extension CloudKeyStoreError {
         do {
             return try body()
         } catch {
-            let own = (error as? CloudKeyStoreError)?.sentence
+            let own = (error as? CloudKeyStoreError).map {
+                $0.path.isEmpty ? $0.sentence : "\($0.sentence) (\($0.path))"
+            }
             throw CKError(.permissionFailure, own ?? sentence, cause: error)
         }
     }

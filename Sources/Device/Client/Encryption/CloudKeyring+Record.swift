@@ -30,7 +30,10 @@ extension CloudKeyring {
             // The error's details do not matter: the request fails, so that a keyring that cannot
             // be read is not replaced by a new one.
             guard let fields = try? dictionary.fields.values() else {
-                throw CKError(.internalError, "The service returned fields that cannot be read.")
+                throw CKError(
+                    .internalError,
+                    "The service returned the keyring with fields that cannot be read; update the app or"
+                        + " the service.")
             }
             var stored = Stored(changeTag: dictionary.recordChangeTag)
             for field in fields {
@@ -47,7 +50,9 @@ extension CloudKeyring {
 
     private func check(_ answer: RecordsLookup.Answer, _ caller: Caller) throws {
         guard answer.records.count == 1, let result = answer.records.first else {
-            throw CKError(.internalError, "The service did not answer about the keyring.")
+            throw CKError(
+                .internalError,
+                "The service did not answer for the keyring; try again, or update the service.")
         }
         let user = caller.core.connection.userRecordName(container: caller.core.identifier)
         try AnswerMatching(scope: .private, user: user)
@@ -82,7 +87,10 @@ extension CloudKeyring {
             return nil
         case .failure(let failure):
             throw CKError(failure.error, about: .record, uuid: failure.uuid)
-        default: throw CKError(.internalError, "The service did not answer the keyring's save.")
+        default:
+            throw CKError(
+                .internalError,
+                "The service did not answer the keyring's save; try again, or update the service.")
         }
     }
 }

@@ -198,7 +198,7 @@ final class CloudKeyring: Sendable {
         guard let key = AccountKey(bytes) else {
             throw CKError(
                 .internalError,
-                "A key of the key store is not 32 bytes; give it keys of 32.")
+                "The key store returned a key of \(bytes.count) bytes; give it keys of 32 bytes.")
         }
         let kept = Known(key: key, shared: try copy(of: account, key))
         return known.withLock { known in

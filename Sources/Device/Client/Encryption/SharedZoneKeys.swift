@@ -81,7 +81,8 @@ struct SharedZoneKeys: Equatable, Sendable {
             // With the library's own nonce there is always a combined form.
             return box.combined.map { [UInt8]($0) } ?? []
         } catch {
-            throw CKError(.internalError, "The keyring could not be encrypted.", cause: error)
+            throw CKError(
+                .internalError, "The keyring could not be encrypted; see the cause.", cause: error)
         }
     }
 

@@ -225,7 +225,7 @@ extension CKError {
     package static func partialFailure(_ errors: [AnyHashable: any Error]) -> CKError? {
         guard !errors.isEmpty else { return nil }
         return CKError(
-            .partialFailure, "Some items failed; see partialErrorsByItemID.",
+            .partialFailure, "Some items failed (\(errors.count)); see partialErrorsByItemID.",
             details: [CKPartialErrorsByItemIDKey: errors])
     }
 }

@@ -131,7 +131,7 @@ extension CKError {
     /// The address of the service that an error is about.
     static let addressKey = "StratusAddress"
 
-    /// Makes an error with a constant sentence, details as named properties, and a cause.
+    /// Makes an error with a sentence, details as named properties, and a cause.
     package init(
         _ code: Code, _ sentence: String, details: [String: Any] = [:],
         cause: (any Error)? = nil

@@ -145,7 +145,7 @@ extension CKDatabaseOperation {
         if let origin, origin.author != account.user {
             throw CKError(
                 .notAuthenticated,
-                "Another user began the long-lived operation; sign in as that user.")
+                "Another user began the long-lived operation \(operationID); sign in as that user.")
         }
         let folder = core.connection.operationFolder
         if let description = folder.description(of: operationID, account) {
@@ -174,7 +174,7 @@ extension CKDatabaseOperation {
         guard let journal = OperationJournal.opened(url) else {
             throw CKError(
                 .invalidArguments,
-                "An operation with this identifier is already running; wait for it.")
+                "The operation \(operationID) is already running; wait for it.")
         }
         let age = connection.world.now.timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
@@ -185,8 +185,8 @@ extension CKDatabaseOperation {
             journal.forget()
             throw CKError(
                 .serverResponseLost,
-                "The operation is too old to be sent again safely; fetch the records that it may"
-                    + " have changed.")
+                "The operation \(operationID) is too old to be sent again safely; fetch the records that"
+                    + " it may have changed.")
         }
         if description.deviceID != connection.deviceID {
             journal.foreignDeviceID = description.deviceID

@@ -111,12 +111,14 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         guard !occasions.isEmpty else {
             throw CKError(
                 .invalidArguments,
-                "The query subscription has no firing option; give it at least one.")
+                "The query subscription \(subscriptionID) has no firing option; give it at least one."
+            )
         }
         guard let filters = try translation.filters(predicate.expression) else {
             throw CKError(
                 .invalidArguments,
-                "No record can match the subscription's query; use another predicate.")
+                "No record can match the query of the subscription \(subscriptionID); use another"
+                    + " predicate.")
         }
         let state = state.withLock { $0 }
         return SubscriptionDictionary(
@@ -168,7 +170,9 @@ extension PredicateExpression {
         default:
             guard let (operation, isNegated, quantifier) = Self.operations[filter.comparator]
             else {
-                self = .unreadable("The service's filter \(filter.comparator.rawValue) is unknown.")
+                self = .unreadable(
+                    "The service's filter \(filter.comparator.rawValue) is unknown; update the app."
+                )
                 return
             }
             let comparison = PredicateExpression.comparison(

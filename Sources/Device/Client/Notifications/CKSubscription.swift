@@ -113,7 +113,10 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         _ dictionary: SubscriptionDictionary, reader: inout RecordReader
     ) throws -> CKSubscription {
         guard let identifier = dictionary.subscriptionID, let kind = dictionary.kind else {
-            throw CKError(.internalError, "The service returned a subscription without a name.")
+            throw CKError(
+                .internalError,
+                "The service returned a subscription without an identifier or kind; update the service."
+            )
         }
         let state = State(
             notificationInfo: dictionary.notificationInfo.map { CKNotificationInfo($0) },
@@ -124,7 +127,9 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         case .zone:
             guard state.zoneID != nil else {
                 throw CKError(
-                    .internalError, "The service returned a zone's subscription without the zone.")
+                    .internalError,
+                    "The service returned the zone subscription \(identifier) without its zone; update"
+                        + " the service.")
             }
             return CKRecordZoneSubscription(identifier, state)
         case .query:

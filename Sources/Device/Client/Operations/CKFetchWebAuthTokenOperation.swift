@@ -36,7 +36,8 @@ public final class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked
     }
 
     override func end(_ error: CKError?) {
-        let missing = CKError(.internalError, "The service returned no token.")
+        let missing = CKError(
+            .internalError, "The service returned no token; try again, or update the service.")
         let result: Result<String, any Error> =
             if let error { .failure(error) } else {
                 token.map { .success($0) } ?? .failure(missing)

@@ -164,7 +164,7 @@ struct QueryTranslation {
         let isAny = quantifier == .any
         if isAny, ![.equals, .beginsWith, .in, .contains].contains(operation) {
             throw Self.invalid(
-                "ANY is used with an operator that it does not support; use ==, IN,"
+                "ANY “\(key)” is used with an operator that it does not support; use ==, IN,"
                     + " CONTAINS or BEGINSWITH.")
         }
         if operation == .contains, value.isList {
@@ -186,13 +186,14 @@ struct QueryTranslation {
         case .tokenMatches: comparator = .containsAllTokens
         case .between:
             guard let (low, high) = value.bounds else {
-                throw Self.invalid("BETWEEN does not have two values of one kind; give it two.")
+                throw Self.invalid(
+                    "“\(key)” BETWEEN does not have two values of one kind; give it two.")
             }
             return [.init(.greaterThanOrEquals, field, low), .init(.lessThanOrEquals, field, high)]
         }
         if operation == .in, !value.isList {
             throw Self.invalid(
-                "IN has no list of values; give it one.")
+                "“\(key)” IN has no list of values; give it one.")
         }
         return [.init(comparator, field, value)]
     }

@@ -2,9 +2,10 @@ import Foundation
 import StratusRecords
 
 extension CKRecord {
-    static let unsupportedValue =
-        "The field's value has a type that records do not support; give it a string, number, date,"
-        + " data, reference, asset or location, or an array of one of these."
+    static func unsupportedValue(of key: FieldKey) -> String {
+        "The field \(key) has a value of a type that records do not support; give it a string, number,"
+            + " date, data, reference, asset or location, or an array of one of these."
+    }
 
     /// Sets a field on behalf of the app; nil removes it.
     ///
@@ -14,7 +15,7 @@ extension CKRecord {
     /// - Parameter isEncrypted: whether it is set as an encrypted value.
     func set(_ object: Any?, forKey key: FieldKey, isEncrypted: Bool = false) {
         let value = StoredValue(object)
-        precondition(value?.isSupported ?? true, Self.unsupportedValue)
+        precondition(value?.isSupported ?? true, Self.unsupportedValue(of: key))
         let canBeEncrypted = value.map { !$0.isReference && $0.assets == nil } ?? true
         state.withLock { state in
             // An encrypted field stays encrypted, so that code that copies all fields of a record

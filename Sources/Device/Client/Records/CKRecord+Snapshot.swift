@@ -137,9 +137,9 @@ extension CKRecord {
             guard let value else {
                 throw CKError(
                     .invalidArguments,
-                    "The field's value has a type that records do not support; give it a string,"
-                        + " finite number up to Int64.max, date, data, reference, asset or location,"
-                        + " or an array of one of these.",
+                    "The field \(key) has a value of a type that records do not support; give it a"
+                        + " string, finite number up to Int64.max, date, data, reference, asset or"
+                        + " location, or an array of one of these.",
                     details: [CKError.fieldNameKey: key])
             }
             return Field(name: key, value: value, isEncrypted: isEncrypted)

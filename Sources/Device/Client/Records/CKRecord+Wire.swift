@@ -86,7 +86,7 @@ extension CKRecord {
     private static func cannotBeEncrypted(_ key: String) -> CKError {
         CKError(
             .invalidArguments,
-            "References and assets cannot be encrypted; keep them out of"
+            "The field \(key) has a reference or an asset, which cannot be encrypted; keep it out of"
                 + " encryptedValues.",
             details: [CKError.fieldNameKey: key])
     }
@@ -203,7 +203,10 @@ struct RecordReader {
         _ dictionary: RecordDictionary, in zoneID: CKRecordZoneID
     ) throws -> CKRecord {
         guard let name = dictionary.recordName, let type = dictionary.recordType else {
-            throw CKError(.internalError, "The service returned a record without a name or type.")
+            throw CKError(
+                .internalError,
+                "The service returned a record without a name or type; try again, or update the service."
+            )
         }
         let zoneID = dictionary.zoneID.map { self.zoneID($0) } ?? zoneID
         return CKRecord.made(
@@ -239,7 +242,10 @@ struct RecordReader {
             fields = try dictionary.fields.values()
         } catch {
             throw CKError(
-                .internalError, "The service returned fields that cannot be read.", cause: error)
+                .internalError,
+                "The service returned the record \(dictionary.recordName ?? "without a name") with fields"
+                    + " that cannot be read; update the app or the service.",
+                cause: error)
         }
         let holder = dictionary.recordName.map { CKAsset.Holder(recordName: $0, zoneID: zoneID) }
         set(fields, of: &state, in: zoneID, holder: holder)

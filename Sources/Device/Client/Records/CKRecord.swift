@@ -89,7 +89,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
                 + " CKShare(recordZoneID:).")
         precondition(
             !recordType.isEmpty && recordType.unicodeScalars.allSatisfy(Self.mayBeInTypeName),
-            "The record's type is empty or has other characters than letters, digits and underscores;"
+            "The record's type “\(recordType)” is empty or has other characters than letters, digits and underscores;"
                 + " name it with an ASCII letter, then those, 255 at most.")
         self.init(recordType: recordType, recordID: recordID, state: RecordState())
     }
@@ -142,7 +142,8 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         set {
             precondition(
                 newValue?.action != .deleteSelf,
-                "A reference to a parent has the action deleteSelf; give it none.")
+                "The reference to the parent \(newValue?.recordID.recordName ?? "") has the action deleteSelf; give it none."
+            )
             state.withLock { $0.setParent(newValue) }
         }
     }

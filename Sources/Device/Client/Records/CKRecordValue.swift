@@ -81,10 +81,12 @@ public protocol CKRecordKeyValueSetting: NSObjectProtocol {
 }
 
 /// The object form of a value. All types that a field can hold have one.
-private func objectForm(_ value: (any CKRecordValueProtocol)?) -> (any CKRecordValue)? {
+private func objectForm(
+    _ value: (any CKRecordValueProtocol)?, of key: CKRecord.FieldKey
+) -> (any CKRecordValue)? {
     guard let value else { return nil }
     guard let object = value as? any CKRecordValue else {
-        preconditionFailure(CKRecord.unsupportedValue)
+        preconditionFailure(CKRecord.unsupportedValue(of: key))
     }
     return object
 }
@@ -93,13 +95,13 @@ extension CKRecordKeyValueSetting {
     /// The value of a field as the requested type; nil when it has another type.
     public subscript<Value: CKRecordValueProtocol>(key: CKRecord.FieldKey) -> Value? {
         get { object(forKey: key) as? Value }
-        set { setObject(objectForm(newValue), forKey: key) }
+        set { setObject(objectForm(newValue, of: key), forKey: key) }
     }
 
     /// The value of a field, of any type that a field can hold; setting nil removes it.
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get { object(forKey: key) }
-        set { setObject(objectForm(newValue), forKey: key) }
+        set { setObject(objectForm(newValue, of: key), forKey: key) }
     }
 }
 

@@ -57,7 +57,10 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
             throw Self.missingShare(dictionary.potentialMatches)
         }
         guard let share = try reader.record(record, in: zoneID) as? CKShare else {
-            throw CKError(.internalError, "The service returned a record that is not a share.")
+            throw CKError(
+                .internalError,
+                "The service returned a record that is not a share for the link; update the service."
+            )
         }
         share.state.withLock { $0.sharing?.linkKey = linkKey }
         self.share = share
@@ -81,7 +84,10 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         _ matches: [ShareMetadataDictionary.PotentialMatch]?
     ) -> CKError {
         guard let matches, !matches.isEmpty else {
-            return CKError(.internalError, "The service returned a link without its share.")
+            return CKError(
+                .internalError,
+                "The service returned the link without its share; try again, or update the service."
+            )
         }
         return CKError(
             .participantMayNeedVerification,

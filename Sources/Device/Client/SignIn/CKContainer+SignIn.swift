@@ -45,7 +45,9 @@ extension CKContainer {
             listener = try await LoopbackListener.begin(for: callback, next: next)
         } catch {
             throw CKError(
-                .internalError, "The app cannot listen on any port of 127.0.0.1.",
+                .internalError,
+                "The app cannot listen on any port of 127.0.0.1, where the browser would return to it;"
+                    + " allow it, or use signInPage(returningTo:).",
                 cause: error)
         }
         do {
@@ -55,7 +57,9 @@ extension CKContainer {
             let tokens = listener.tokens
             let token = try await world.withTimeout(
                 seconds: timeoutSeconds,
-                throwing: CKError(.operationCancelled, "The sign-in was not completed in time.")
+                throwing: CKError(
+                    .operationCancelled,
+                    "The sign-in was not completed within \(timeoutSeconds) s; sign in again.")
             ) {
                 for await token in tokens { return token }
                 throw CancellationError()
@@ -173,7 +177,10 @@ extension CKContainer {
         let text =
             page + "&callback=" + HTTPTransport.escaped(address) + "&state=" + callback.state
         guard let url = URL(string: text), url.scheme == "http" || url.scheme == "https" else {
-            throw CKError(.internalError, "The service's sign-in page has no address to open.")
+            throw CKError(
+                .internalError,
+                "The address of the service's sign-in page is not http or https; update the service."
+            )
         }
         try await transport.checkPage(text, timeoutSeconds: Self.pageSeconds)
         return url
@@ -190,7 +197,9 @@ extension CKError {
         switch error {
         case is CKError, is ServiceFailure, is TransportError, is CancellationError:
             self.init(requestFailedWith: error)
-        default: self.init(.internalError, "The sign-in page was not shown.", cause: error)
+        default:
+            self.init(
+                .internalError, "The sign-in page was not shown; see the cause.", cause: error)
         }
     }
 }

@@ -16,7 +16,9 @@ extension HTTPTransport {
             if let page = failure.error.redirectURL { return page }
         }
         throw TransportError(
-            .answerUnreadable, "The service did not name a sign-in page.", address: origin)
+            .answerUnreadable,
+            "The service did not name a sign-in page; check that the address is a Stratus service's.",
+            address: origin)
     }
 
     /// Loads a sign-in page before it is shown to the person, and throws what it would refuse.
@@ -36,7 +38,7 @@ extension HTTPTransport {
         }
         guard response.status == 200 else {
             throw TransportError(
-                .answerUnreadable, "The service's sign-in page could not be loaded.",
+                .answerUnreadable, "The service's sign-in page could not be loaded; try again.",
                 httpStatus: response.status, address: origin)
         }
     }

@@ -112,15 +112,22 @@ final class LoopbackDoor: Sendable {
         // this machine (DNS rebinding).
         let port = state.withLock { $0.port }
         guard head.headers["Host"] == ["127.0.0.1:\(port)"] else {
-            return .refused(.misdirectedRequest, "Unknown host.")
+            return .refused(
+                .misdirectedRequest,
+                "This address is not the app's; go back to the app and sign in again.")
         }
         guard head.method == .GET else {
-            return .refused(.methodNotAllowed, "The sign-in page must use GET.")
+            return .refused(
+                .methodNotAllowed,
+                "The sign-in was not returned with GET; go back to the app and sign in again.")
         }
         // A request that a page makes by itself is not a navigation by the person.
         for (name, value) in [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
         where head.headers[name].contains(where: { $0 != value }) {
-            return .refused(.forbidden, "Only a page opened by a person may send this request.")
+            return .refused(
+                .forbidden,
+                "A page sent this request by itself, and only a person's browser may; go back to the app"
+                    + " and sign in again.")
         }
         let parts = head.uri.split(
             separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -128,7 +135,9 @@ final class LoopbackDoor: Sendable {
             let token = callback.token(inQuery: String(parts[1]))
         else {
             return .refused(
-                .badRequest, "This is not the answer to the sign-in that is waiting here.")
+                .badRequest,
+                "This is not the answer to the sign-in that the app waits for; go back to the app and"
+                    + " sign in again.")
         }
         let isFirst = state.withLock { state in
             defer { state.isTaken = true }

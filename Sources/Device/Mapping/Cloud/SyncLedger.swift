@@ -200,7 +200,7 @@ final class SyncLedger: Sendable {
             if state.lineCount > 2 * state.factCount + 1_000 {
                 return try Self.rewrite(&state, to: url)
             }
-            try Self.reporting { try file.write(contentsOf: Self.text(lines)) }
+            try Self.reporting(url) { try file.write(contentsOf: Self.text(lines)) }
         }
     }
 
@@ -223,7 +223,7 @@ final class SyncLedger: Sendable {
             lines += names.map { Line(type: type, name: $0.key, unlinked: $0.value) }
         }
         state.lineCount = lines.count
-        state.file = try reporting {
+        state.file = try reporting(url) {
             try text(lines).write(to: url, options: .atomic)
             let file = try FileHandle(forWritingTo: url)
             try file.seekToEnd()
@@ -241,13 +241,15 @@ final class SyncLedger: Sendable {
         return text
     }
 
-    private static func reporting<Value>(_ body: () throws -> Value) throws -> Value {
+    private static func reporting<Value>(
+        _ url: URL, _ body: () throws -> Value
+    ) throws -> Value {
         do {
             return try body()
         } catch {
             throw MappingError(
                 .unwritable,
-                "The mapping's file cannot be written. Use a file in a writable folder.",
+                "The mapping's file \(url.path) cannot be written. Use a file in a writable folder.",
                 cause: error)
         }
     }

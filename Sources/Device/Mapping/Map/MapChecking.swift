@@ -11,7 +11,7 @@ struct MapChecking {
     static func check(_ types: [any CloudEntity.Type]) throws {
         var checking = MapChecking()
         let known = Set(types.map { ObjectIdentifier($0) })
-        if types.isEmpty { checking.problems.append("no type is named") }
+        if types.isEmpty { checking.problems.append("no type is given to the mapping") }
         for type in types { checking.check(type, among: known) }
         guard checking.problems.isEmpty else {
             throw MappingError(
@@ -50,7 +50,9 @@ struct MapChecking {
 
     private mutating func checkType(_ type: Any.Type, _ recordType: String) {
         if !Names.isIdentifier(recordType) {
-            problems.append("the record type '\(recordType)' of \(type) is not a name")
+            problems.append(
+                "the record type '\(recordType)' of \(type) is not a name of letters, digits and"
+                    + " underscores")
         }
         if Self.ownTypes.contains(recordType) || recordType == "Users" {
             problems.append("the record type \(recordType) of \(type) is taken by the mapping")
@@ -75,7 +77,9 @@ struct MapChecking {
         var seen: Set<String> = []
         for name in names {
             if !Names.isIdentifier(name) {
-                problems.append("the field '\(name)' of \(type) is not a name")
+                problems.append(
+                    "the field '\(name)' of \(type) is not a name of letters, digits and underscores"
+                )
             }
             if !seen.insert(name).inserted {
                 problems.append("\(type) has the field \(name) twice")

@@ -9,7 +9,8 @@ extension CloudMapping {
     public func delete<Entity: CloudEntity>(_ entity: Entity) async throws {
         guard !isIgnored(entity), Entity.isReference || entity.cloudID != nil else {
             return log.debug(
-                "not deleted: ignored or never saved", metadata: ["type": "\(Entity.self)"])
+                "not deleted: the object is ignored, or was never saved",
+                metadata: ["type": "\(Entity.self)"])
         }
         let type = Entity.recordTypeName
         do {

@@ -20,7 +20,9 @@ extension CloudMapping {
         _ entity: E, only keys: [PartialKeyPath<E> & Sendable]? = nil
     ) async throws {
         guard !isLocked, !isIgnored(entity) else {
-            return log.debug("not saved: locked or ignored", metadata: ["type": "\(E.self)"])
+            return log.debug(
+                "not saved: the mapping is locked, or the object is ignored",
+                metadata: ["type": "\(E.self)"])
         }
         let ticket = state.withLock { $0.takeTicket() }
         var reports: [SaveReport] = []
@@ -29,7 +31,7 @@ extension CloudMapping {
             try requireSetUp(E.self)
             let fields = try keys.map { try fieldNames(of: $0) }
             let name = try self.name(entity)
-            guard !ledger.isDeleted(E.recordTypeName, name) else { throw MappingError.gone }
+            guard !ledger.isDeleted(E.recordTypeName, name) else { throw MappingError.gone(name) }
             try await prepare()
             var sending = Sending(roots: [entity])
             sending.fields = fields
@@ -141,6 +143,9 @@ extension CloudMapping.State {
 }
 
 extension MappingError {
-    static let gone = MappingError(
-        .deleted, "The object was deleted. Save it as a new object, with no sync ID.")
+    static func gone(_ name: String) -> MappingError {
+        MappingError(
+            .deleted,
+            "The object \(name) was deleted. Save it as a new object, with no sync ID.")
+    }
 }

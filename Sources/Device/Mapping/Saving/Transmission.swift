@@ -27,7 +27,7 @@ extension CloudMapping {
     ) async throws {
         // Objects that were deleted since the save was requested.
         let gone = nodes.filter { ledger.isDeleted(type(of: $0.entity).recordTypeName, $0.name) }
-        if sending.ticket != nil { reports += gone.map { failed($0, MappingError.gone) } }
+        if sending.ticket != nil { reports += gone.map { failed($0, MappingError.gone($0.name)) } }
         let goneKeys = Set(gone.map(\.key))
         let nodes = nodes.filter { !goneKeys.contains($0.key) }
         let known: [EntityGraph.Node] = nodes.filter {
@@ -45,7 +45,7 @@ extension CloudMapping {
             for node in pending {
                 do {
                     guard bases[node.name] != nil || !isThere.contains(node.key) else {
-                        throw MappingError.gone
+                        throw MappingError.gone(node.name)
                     }
                     if let item = try outgoingItem(node, bases[node.name], sending) {
                         outgoing.append(item)
@@ -61,14 +61,14 @@ extension CloudMapping {
             for item in outgoing {
                 do {
                     guard let record = try results[item.node.name]?.get() else {
-                        throw CKError(.internalError, "The service did not answer for this record.")
+                        throw Self.unanswered(item.node.name)
                     }
                     saved.append((item, record))
                 } catch let error as CKError where error.serverRecord != nil {
                     guard round < Self.largestRounds else {
                         let contended = MappingError(
                             .contended,
-                            "Other devices changed the record each time. Save the object again a little later.",
+                            "Other devices changed the record \(item.node.name) at each attempt. Save the object again a little later.",
                             cause: error)
                         reports.append(failed(item.node, contended))
                         continue
@@ -76,7 +76,7 @@ extension CloudMapping {
                     bases[item.node.name] = error.serverRecord
                     pending.append(item.node)
                 } catch let error as CKError where error.code == .unknownItem {
-                    reports.append(failed(item.node, MappingError.gone))
+                    reports.append(failed(item.node, MappingError.gone(item.node.name)))
                 } catch let error as CKError where error.code == .referenceViolation {
                     if round < Self.largestRounds, try await noteGoneTargets(of: item.node.entity) {
                         pending.append(item.node)
@@ -186,6 +186,12 @@ extension CloudMapping {
             isAny = isAny || !gone.isEmpty
         }
         return isAny
+    }
+
+    private static func unanswered(_ name: String) -> CKError {
+        CKError(
+            .internalError,
+            "The service did not answer for the record \(name); save the object again.")
     }
 
     private func failed(_ node: EntityGraph.Node, _ error: any Error) -> SaveReport {

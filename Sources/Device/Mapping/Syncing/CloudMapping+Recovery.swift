@@ -17,7 +17,7 @@ extension CloudMapping {
         guard let error = error as? CKError, error.mayPass else { return }
         state.withLock { state in
             guard state.recovery == nil else { return }
-            log.debug("connection lost", metadata: ["error": "\(error)"])
+            log.debug("no connection; syncing again later", metadata: ["error": "\(error)"])
             state.recovery = CurrentWork.$current.withValue(nil) {
                 world.startTask("mapping recovery") { [weak self] in
                     await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)

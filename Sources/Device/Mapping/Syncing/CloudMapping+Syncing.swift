@@ -19,7 +19,7 @@ extension CloudMapping {
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws {
         let wanted = specific ?? types
-        guard !isLocked else { return log.debug("not synced: locked") }
+        guard !isLocked else { return log.debug("not synced: the mapping is locked") }
         try refuseCallback(
             from: .syncing, .saving,
             sentence:
@@ -37,7 +37,9 @@ extension CloudMapping {
                 } catch {
                     // Logged. Without a network the types are still synced with the local copy; the
                     // exchange below throws the error.
-                    log.debug("not exchanged", metadata: ["error": "\(error)"])
+                    log.debug(
+                        "changes not exchanged; syncing with the local copy",
+                        metadata: ["error": "\(error)"])
                 }
                 let round = try await round(of: wanted, isForced: forced)
                 try await engaged(in: .syncing) {
@@ -56,7 +58,7 @@ extension CloudMapping {
     /// Handles a deleted zone: its objects do not count as deleted, and all are sent.
     private func forgetDeletedZone() async throws {
         guard ledger.value("prepared") != nil, try await !source.isPrepared() else { return }
-        log.debug("the zone is gone")
+        log.debug("the zone was deleted; all objects are sent again")
         try ledger.forgetAll()
     }
 

@@ -28,11 +28,16 @@ public enum HaltReason: Hashable, Sendable {
             "No account is signed in; sign in to sync. Your changes are kept on this device."
         case .otherAccount:
             "Another account is signed in; the changes of the former one are kept on this device."
+                + " Sign in with the former account to send them."
         case .unclaimedRecords:
             "Records were made on this device before a user signed in."
                 + " Confirm whether they are yours."
-        case .refused(let failure): "The service refuses this app: \(failure.code)."
-        case .retriesExhausted(let failure): "The service keeps failing: \(failure.code)."
+        case .refused(let failure):
+            "The service refuses this app (\(failure.code)). Your changes are kept on this device;"
+                + " update the app, or ask its developer."
+        case .retriesExhausted(let failure):
+            "The service keeps failing (\(failure.code)). Your changes are kept on this device; sync"
+                + " again later."
         case .requested(let reason): reason
         case .localStorage(let reason): "The cache on this device failed: \(reason)"
         }

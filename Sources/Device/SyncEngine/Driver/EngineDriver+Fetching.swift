@@ -289,7 +289,9 @@ extension CKError {
         case is CancellationError:
             self.init(.operationCancelled, "The request was cancelled.")
         default:
-            self.init(.internalError, "The request failed with an unexpected error.", cause: error)
+            self.init(
+                .internalError, "The request failed with an unexpected error; see the cause.",
+                cause: error)
         }
     }
 }

@@ -131,7 +131,9 @@ extension EngineDriver {
         guard let generations = history.generationsToDelete(zoneIDs.map { ZoneID($0) }) else {
             throw CKError(
                 .serviceUnavailable,
-                "The store of the engine could not be read; nothing was deleted.")
+                "The engine's store could not be read, so zones were not deleted"
+                    + " (\(zoneIDs.map(\.zoneName).joined(separator: ", "))); the next send deletes them."
+            )
         }
         return Dictionary(
             uniqueKeysWithValues: generations.map { (CKRecordZone.ID($0.key), $0.value) })
@@ -257,15 +259,16 @@ extension EngineDriver {
         let limit = CKSyncEngine.RecordZoneChangeBatch.maximumItemCount
         if batch.itemCount > limit {
             return CKError(
-                .limitExceeded, "The batch has more than 250 records; give fewer at a time.",
+                .limitExceeded,
+                "The batch has \(batch.itemCount) records, more than \(limit); give fewer at a time.",
                 details: ["ItemCount": batch.itemCount])
         }
         let recordIDs = batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete
         if let outside = recordIDs.first(where: { !scope.contains($0) }) {
             return CKError(
                 .invalidArguments,
-                "A record of the batch is outside the scope of context.options; give"
-                    + " only records inside.",
+                "The record \(outside.recordName) of the batch is outside the scope of"
+                    + " context.options; give only records inside.",
                 details: ["RecordID": outside])
         }
         return nil
@@ -335,5 +338,6 @@ extension EngineDriver {
     }
 
     private static let unanswered = CKError(
-        .internalError, "The service did not answer for this item.")
+        .internalError,
+        "The service left this item out of its answer; try again, or update the service.")
 }

@@ -93,14 +93,17 @@ extension EngineLedger: Codable {
                 .init(codingPath: container.codingPath, debugDescription: sentence))
         }
         guard try container.decode(Int.self, forKey: .version) == Self.formatVersion else {
-            throw damaged("Another version of the engine wrote the state; start without it.")
+            throw damaged(
+                "Another version of the engine wrote the state, and this one reads format"
+                    + " \(Self.formatVersion); start without it.")
         }
         let zones = try container.decode([Zone].self, forKey: .zones).map {
             ZoneID(name: $0.name, ownerName: $0.owner)
         }
         func zone(_ number: Int) throws -> ZoneID {
             guard zones.indices.contains(number) else {
-                throw damaged("The state names a zone that it does not have; start without it.")
+                throw damaged(
+                    "The state names zone \(number), and has \(zones.count); start without it.")
             }
             return zones[number]
         }
@@ -123,7 +126,9 @@ extension EngineLedger: Codable {
         add(
             try container.decode([Record].self, forKey: .records).map { record in
                 guard let kind = PendingChange.Kind(rawValue: record.kind) else {
-                    throw damaged("The state has a change of an unknown kind; start without it.")
+                    throw damaged(
+                        "The state has a change of the unknown kind \(record.kind); start without it."
+                    )
                 }
                 return (id: RecordID(name: record.name, zoneID: try zone(record.zone)), kind: kind)
             })

@@ -62,7 +62,7 @@ extension SignInPages {
             try await service.endSession(fields["session"], of: account)
             return try await show(
                 try await service.account(proof: account.proof, secret: secret), request,
-                notice: "That session is over.")
+                notice: "The session is over; that device has to sign in again.")
         case "change-password":
             return try await retrying(account, request) {
                 let changed = try await service.changePassword(

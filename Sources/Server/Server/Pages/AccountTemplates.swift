@@ -40,7 +40,7 @@ extension PageTemplates {
         <form method="post" action="/auth/account">
         \(hidden)
         <input type="hidden" name="action" value="change-password">
-        <label for="old">Password so far</label>
+        <label for="old">Current password</label>
         <input id="old" name="password" type="password" autocomplete="current-password" required>
         <label for="new">New password (8 characters or more)</label>
         <input id="new" name="new" type="password" autocomplete="new-password" minlength="8" required>

@@ -199,7 +199,7 @@ struct SignInPages: Sendable {
             var page = pages.response(
                 "message",
                 [
-                    "heading": "This did not work",
+                    "heading": "The form was not processed",
                     "sentence": "The service could not process the form. Go back and try again.",
                 ], status: answer.status)
             if let connection = answer.headers[.connection] {

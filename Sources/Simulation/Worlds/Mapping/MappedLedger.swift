@@ -42,7 +42,11 @@ struct MappedLedger {
     func violations(found: [any MappedEntity]) -> [String] {
         var violations: [String] = []
         let there = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
-        if there.count < found.count { violations.append("an object is there twice") }
+        if there.count < found.count {
+            let twice = Dictionary(grouping: found) { $0.number }.filter { $0.value.count > 1 }.keys
+                .sorted()
+            violations.append("objects \(twice) are there more than once")
+        }
         for object in objects.sorted() {
             guard let found = there[object] else {
                 let mayGo =

@@ -20,8 +20,9 @@ import Testing
 
     @Test(arguments: [
         ("bread", "\"bread\" may be \"Rye Bread\", \"White Bread\"; type show and use a number."),
-        ("tea", "There is no item \"tea\" on this list."), ("2", "Number 2 was removed meanwhile."),
-        ("3", "There was no number 3 when the list was last shown."),
+        ("tea", "There is no item \"tea\" on this list; type show to see its items."),
+        ("2", "The item with the number 2 was removed meanwhile; type show to see the others."),
+        ("3", "There was no number 3 when the list was last shown; type show to see the numbers."),
         ("", "No item was named; give its name or its number."),
     ])
     func ambiguousOrMissingItemThrowsReason(text: String, sentence: String) {

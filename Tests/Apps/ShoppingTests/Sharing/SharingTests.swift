@@ -86,7 +86,7 @@ struct SharingTests {
         let link = try #require(await phone.sharing(of: own)?.link)
         for store in [phone, bobs] {
             let refusal = await #expect(throws: SharingRefused.self) { try await store.join(link) }
-            #expect(refusal?.description == "Groceries is on this device already.")
+            #expect(refusal?.description == "Groceries is on this device already; open it.")
         }
     }
 

@@ -56,7 +56,7 @@ struct MisuseTests {
     @Test("A field holds the types that it can hold")
     func unsupportedFieldValueTraps() async {
         let sentence =
-            "The field's value has a type that records do not support; give it a"
+            "has a value of a type that records do not support; give it a"
         let odd = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
@@ -86,7 +86,7 @@ struct MisuseTests {
             let child = CKRecord(recordType: "Hut")
             child.parent = CKRecord.Reference(recordID: child.recordID, action: .deleteSelf)
         }
-        #expect(result.says("A reference to a parent has the action deleteSelf; give it none."))
+        #expect(result.says("has the action deleteSelf; give it none."))
     }
 
     @Test("An asset is a file")
@@ -100,7 +100,8 @@ struct MisuseTests {
         }
         #expect(
             result.says(
-                "The asset's URL is not a file URL; give CKAsset the URL of a file on this device.")
+                "The asset's URL https://example.org/photo.png is not a file URL; give CKAsset that of a file on this device."
+            )
         )
     }
 

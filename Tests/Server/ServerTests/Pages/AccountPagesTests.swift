@@ -123,7 +123,7 @@ import Testing
             try await browser.act("end-session", ["session": ids["ole@example.org"] ?? ""])
             #expect(try await sessions(service, "ole@example.org") == 1)
             try await browser.act("end-session", ["session": ids[Self.ida] ?? ""])
-            #expect(browser.text.contains("That session is over."))
+            #expect(browser.text.contains("The session is over; that device has to sign in again."))
             #expect(try await sessions(service) == 0)
         }
     }
