@@ -19,7 +19,7 @@ import Testing
 
     /// - Parameter arrives: whether a failing call was served.
     @Test(arguments: [false, true])
-    func everyCombinationOfFailingCallsEndsAlike(arrives: Bool) async throws {
+    func everyCombinationOfFailingCallsConverges(arrives: Bool) async throws {
         #expect(try await Self.end(failing: 0, arrives).callCount <= Self.callCount)
         for combination in Self.combinations {
             let end = try await Self.end(failing: combination, arrives)

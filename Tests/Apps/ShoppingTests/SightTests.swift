@@ -30,7 +30,7 @@ struct SightTests {
 
     /// A change on Alice's phone takes one request, and reaches Bob's screen after one push and one fetch, whatever the
     /// change is.
-    @Test func changeIsSeenAfterOnePushAndOneFetch() async throws {
+    @Test func changeIsShownAfterOnePushAndOneFetch() async throws {
         let (phone, sent) = try await open("phone", user: world.alice)
         let (bobs, seen) = try await open("bobs", user: world.bob)
         let weekly = try await phone.create(title: "Groceries")

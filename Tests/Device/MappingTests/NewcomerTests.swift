@@ -18,7 +18,7 @@ struct NewcomerTests {
         var text = ""
     }
 
-    @Test func saveBeforeSetupSaysSo() async throws {
+    @Test func saveBeforeSetupThrowsNotSetUp() async throws {
         let error = await #expect(throws: MappingError.self) {
             try await Unset().iCloud.saveAndWait()
         }
@@ -36,7 +36,7 @@ struct NewcomerTests {
             logs.entries.contains { $0.level == .error && "\($0.message)".contains("Unset") })
     }
 
-    @Test func typeThatTheMappingLacksIsRefused() async throws {
+    @Test func unmappedTypeIsRefused() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let calls: [@Sendable () async throws -> Void] = [
             { try await phone.mapping.save(Unset()) },
@@ -71,14 +71,14 @@ struct NewcomerTests {
         var text = ""
     }
 
-    @Test func propertyOfTwoFieldsFailsAtSetup() async throws {
+    @Test func propertyWithTwoFieldsThrowsAtSetup() async throws {
         let error = await #expect(throws: MappingError.self) {
             _ = try await MappedDevice(cloud, "phone", types: [Double.self])
         }
         #expect(error?.sentence.contains("Double has one property as both one and two") == true)
     }
 
-    @Test func storeKeepsObjectsOfTypesThatItDoesNotMake() async throws {
+    @Test func storeKeepsObjectsOfTypesItCannotCreate() async throws {
         let store = MemoryStore()
         store.insert(Home(HomeFields(road: "Lake Road")))
         #expect(store.objects(Home.self).map(\.road) == ["Lake Road"])

@@ -4,7 +4,7 @@ import Testing
 
 /// Access to what is meant for this machine only, and the host name in the service's answers.
 @Suite(.serialized) struct DoorwayTests {
-    @Test func developmentAnswersNoForeignOrigin() throws {
+    @Test func developmentSignInRefusesForeignOrigins() throws {
         let service = try AttackedService(["--dev"])
         let own = "http://127.0.0.1:\(service.port)"
         func status(_ headers: String, host: String = "localhost") throws -> Int {
@@ -31,7 +31,7 @@ import Testing
         _ = try AttackedService(["--dev", "--dev-anywhere", "--host", "0.0.0.0"])
     }
 
-    @Test func forgedHostIsNotHandedOut() throws {
+    @Test func forgedHostIsNotReturnedInAnswers() throws {
         let service = try AttackedService(["--dev"])
         let connection = try RawConnection(attacking: service.port)
         let path =
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Removing a file of the folder must not make it possible to start a second service in it.
-    @Test func unlinkedLockFileLetsNoSecondServiceIn() throws {
+    @Test func secondServiceIsRefusedAfterLockFileIsUnlinked() throws {
         let folder = AttackedFolder()
         let service = try AttackedService([], storage: ["--data", folder.path])
         #expect(service.port > 0)
@@ -94,7 +94,7 @@ import Testing
         close(terminal)
     }
 
-    @Test func hangupReadsTLSFilesAgain() throws {
+    @Test func hangupReloadsTLSFiles() throws {
         let folder = AttackedFolder()
         try FileManager.default.createDirectory(
             atPath: folder.path, withIntermediateDirectories: true)

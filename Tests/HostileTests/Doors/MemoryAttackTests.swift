@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func halfRequestsLeaveHealthFast() throws {
+    @Test func incompleteRequestsDoNotDelayHealthCheck() throws {
         let service = try Self.service(isLongForm ? [] : ["--limit", "connections=400"])
         let head = "POST /dev/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Le"
         var attackers: [RawConnection] = []
@@ -151,7 +151,7 @@ import Testing
         posting("/dev/sign-in", "{", announcing: 7_000_000),
         // Refused after its head, while its body continues.
         posting("/nowhere", "{", announcing: 60_000),
-    ]) func drippedRequestEnds(_ beginning: String) throws {
+    ]) func slowlySentRequestIsClosed(_ beginning: String) throws {
         let service = try Self.service(Self.short)
         let connection = try RawConnection(attacking: service.port)
         try connection.send(beginning)
@@ -164,7 +164,7 @@ import Testing
         #expect(!isOpen)
     }
 
-    @Test func unreadAnswerEnds() throws {
+    @Test func connectionWithUnreadAnswerIsClosed() throws {
         let service = try Self.service(Self.short)
         let author = try RawConnection(attacking: service.port)
         let names = try Self.fill(service, author, records: 4)

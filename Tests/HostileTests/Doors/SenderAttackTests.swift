@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The transfer of strangers does not use up an app's limit.
-    @Test func strangersDoNotUseUpTheTransferOfAnApp() throws {
+    @Test func anonymousSendersDoNotUseUpTheAppsTransferLimit() throws {
         let folder = AttackedFolder()
         let (service, api, web) = try Self.serveIda(
             in: folder,

@@ -85,7 +85,7 @@ import Testing
     }
 
     /// A few bytes that refer to a long header in the table many times.
-    @Test func headThatUnfoldsIsRefused() throws {
+    @Test func headWithRepeatedTableReferencesIsRefused() throws {
         let service = try Self.service()
         let attacker = try FrameConnection(port: service.port)
         // 0x40: stored in the table as its first dynamic entry, 62.
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Frames that no client sends: each ends its own stream or connection, and no other.
-    @Test func malformedFramesEndNobodyElse() throws {
+    @Test func malformedFramesEndOnlyTheirConnection() throws {
         let service = try Self.service()
         let head = FrameConnection.head("GET", "/health")
         func headers(_ block: [UInt8], flags: UInt8 = 5, stream: UInt32 = 1) -> [UInt8] {
@@ -179,7 +179,7 @@ import Testing
     }
 
     /// 200 MB of spaces in 200 kB, from many clients at once.
-    @Test func bombsAreRefusedWithinBudget() throws {
+    @Test func compressionBombsAreRefusedWithinBudget() throws {
         let service = try AttackedService(
             ["--dev"] + (isLongForm ? [] : ["--limit", "memoryBytes=32_000_000"]))
         let bomb = try Self.bomb()

@@ -29,7 +29,9 @@ import Testing
 
     /// One query asks for an index, which is dropped in favour of another query's between the check for it and the
     /// note that it exists. An outdated note would keep it from being created for as long as the service runs.
-    @Test(arguments: [1, 2]) func indexThatGaveWayMeanwhileIsMadeAgain(_ access: Int) async throws {
+    @Test(arguments: [1, 2]) func indexDroppedDuringItsRequestIsBuiltAgain(_ access: Int)
+        async throws
+    {
         var limits = Limits()
         limits.indexesPerDatabase = 1
         let inner = try await emptyStore()

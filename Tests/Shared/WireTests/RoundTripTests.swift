@@ -40,7 +40,7 @@ import Testing
     @Test(
         "Fields of some names",
         arguments: Seeds.forTest("RoundTripTests, named fields", count: 100))
-    func namedFieldsAreThoseOfAll(seed: UInt64) throws {
+    func namedFieldsAreASubsetOfAllFields(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let fields = try generator.fields().values()
         let encoded = RecordFields.encoded(RecordFields.values(fields).encoded())

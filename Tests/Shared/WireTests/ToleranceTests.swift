@@ -101,7 +101,7 @@ import Testing
     ]
 
     @Test("A value comes back under the type it was sent with", arguments: encryptedValues)
-    func encryptedTypeComesBack(_ json: String) throws {
+    func encryptedTypeRoundTrips(_ json: String) throws {
         #expect(String(decoding: wireBytes(of: try field(json)), as: UTF8.self) == json)
     }
 

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Each way to read a record includes its files.
-    @Test func queriesAndObservationsHaveFiles() async throws {
+    @Test func everyReadReturnsAssetFiles() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.savePhoto("a", image)
         let cache = phone.cache
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// A transaction already holds the lock that the removal of files waits for, so it cannot add a file.
-    @Test func transactionTakesNoNewFile() async throws {
+    @Test func transactionRefusesANewFile() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         let (record, file) = try newPhoto()
         defer { unlink(file.path) }
@@ -127,7 +127,7 @@ import Testing
     }
 
     /// A sign-out keeps the columns and removes their values.
-    @Test func declaredTypesOutliveASignOut() async throws {
+    @Test func declaredTypesSurviveSignOut() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         let types = [CachedType("Photo", indexed: ["text"])]
         try phone.cache.file.declare(types)

@@ -18,7 +18,7 @@ import Testing
         CloudDevice.bytes(name, count: count)
     }
 
-    @Test func policyBringsFilesWithTheirRecords() async throws {
+    @Test func policyDownloadsFilesWithTheirRecords() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         var settings = AssetSettings()
@@ -38,7 +38,7 @@ import Testing
         #expect(try await tablet.cache.assetBytes() == 7_000)
     }
 
-    @Test(.timeLimit(.minutes(20))) func runningLoopBringsPolicyFiles() async throws {
+    @Test(.timeLimit(.minutes(20))) func runningLoopDownloadsPolicyFiles() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         var settings = AssetSettings()
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The file was copied, and then there was no space for the record.
-    @Test func fileOfFailedSaveGoes() async throws {
+    @Test func fileOfFailedSaveIsRemoved() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("full-\(UUID().uuidString)")
         let file = try MemoryCacheFile(assetFolder: folder)
@@ -101,7 +101,7 @@ import Testing
         return (phone, tablet)
     }
 
-    @Test func cutDownloadGoesOnAfterARestart() async throws {
+    @Test func interruptedDownloadContinuesAfterRestart() async throws {
         let (_, tablet) = try await devicesWithCutDownload()
         try tablet.restart()
         // The incomplete file is kept, but not shown.
@@ -117,7 +117,7 @@ import Testing
         #expect(transfer.movedBytes > offsets[1] && transfer.totalBytes == 900_000)
     }
 
-    @Test func partOfADownloadGoesWithItsRecord() async throws {
+    @Test func partialDownloadIsRemovedWithItsRecord() async throws {
         let (phone, tablet) = try await devicesWithCutDownload()
         // While a record refers to the file, the part is kept for a later download.
         for _ in 1...2 { try await tablet.cache.keeper.tidy() }
@@ -129,7 +129,7 @@ import Testing
         #expect(try tablet.assetFiles() == [])
     }
 
-    @Test func partOfADownloadGoesWhenTheFileIsHere() async throws {
+    @Test func partialDownloadIsRemovedOnceTheFileIsSavedLocally() async throws {
         let (_, tablet) = try await devicesWithCutDownload()
         // The same photo, saved from a file of the tablet.
         try tablet.savePhoto("a", content("a", 900_000))
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// The downloaded file and the tablet's own file have the same bytes; only one is kept.
-    @Test func downloadedFileGoesWhenItsBytesAreSavedHere() async throws {
+    @Test func downloadedFileIsRemovedOnceItsBytesAreSavedLocally() async throws {
         let (_, tablet) = try await CloudDevice.pair(photo: content("a"))
         _ = try await tablet.cache.asset("image", of: id("a"))
         try await tablet.cache.keeper.tidy()
@@ -151,7 +151,7 @@ import Testing
         #expect(try tablet.image("a") == content("a"))
     }
 
-    @Test func twoWhoAskForAFileDownloadItOnce() async throws {
+    @Test func concurrentRequestsForAFileDownloadItOnce() async throws {
         let (_, tablet) = try await CloudDevice.pair(photo: content("a", 900_000))
         let cache = tablet.cache
         let id = id("a")
@@ -162,7 +162,7 @@ import Testing
         #expect(tablet.transfers.downloadOffsets == [0])
     }
 
-    @Test func leastRecentlyUsedFileGoesFirst() async throws {
+    @Test func leastRecentlyUsedFileIsRemovedFirst() async throws {
         let cloud = TestCloud()
         let time = TestTime()
         var settings = AssetSettings()
@@ -196,7 +196,7 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == content("c"))
     }
 
-    @Test func fileThatWasJustUsedIsSparedForOtherProcesses() async throws {
+    @Test func recentlyUsedFileIsKeptForOtherProcesses() async throws {
         let time = TestTime()
         var settings = AssetSettings()
         settings.limitBytes = 0
@@ -210,7 +210,7 @@ import Testing
         #expect(try phone.assetFiles().isEmpty)
     }
 
-    @Test func fileGoesWithItsLastUse() async throws {
+    @Test func fileIsRemovedWithItsLastReference() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.savePhoto("a", content("same"))
         try phone.savePhoto("b", content("same"))
@@ -232,7 +232,7 @@ import Testing
         #expect(try phone.assetFiles().isEmpty)
     }
 
-    @Test func fileStaysWhileAReportTellsOfIt() async throws {
+    @Test func fileIsKeptWhileAReportRefersToIt() async throws {
         let (phone, tablet) = try await CloudDevice.pair(photo: content("old"))
         try phone.savePhoto("a", content("new"))
         try await tablet.cache.delete(id("a"))
@@ -258,7 +258,7 @@ import Testing
         #expect(try phone.assetFiles().count == 1)
     }
 
-    @Test func orphansGoAtOpening() async throws {
+    @Test func orphansAreRemovedAtOpening() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
         try phone.savePhoto("a", content("a"))
         let folder = phone.cache.file.assets.path

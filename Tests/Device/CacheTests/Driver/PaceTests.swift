@@ -29,8 +29,8 @@ import Testing
         return (time.world.uptimeSeconds(), link.callNames.count)
     }
 
-    /// The settings that `connectionTellsAppleServiceFromOthers` chooses for Apple's service.
-    @Test func leastDelayStandsBetweenOperations() async throws {
+    /// The settings that `minimumDelayAppliesToApplesService` chooses for Apple's service.
+    @Test func minimumDelayIsKeptBetweenOperations() async throws {
         let quick = try await sync(.quick)
         #expect(quick.seconds < 1)
         // The zone, the subscription, the record and the changes are an operation each.
@@ -46,7 +46,7 @@ import Testing
         ("https://api.apple-cloudkit.com", true), ("https://api.apple-cloudkit.com/", true),
         ("https://cloud.example.org", false), ("http://127.0.0.1:8080", false),
     ])
-    func connectionTellsAppleServiceFromOthers(_ origin: String, _ isApples: Bool) async throws {
+    func minimumDelayAppliesToApplesService(_ origin: String, _ isApples: Bool) async throws {
         let transport = try #require(
             HTTPTransport(
                 origin: origin, credentials: .init(apiToken: "token"), deviceID: "phone"))

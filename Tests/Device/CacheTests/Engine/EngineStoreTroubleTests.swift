@@ -42,7 +42,7 @@ import Testing
         #expect(client["text"] == "1")
     }
 
-    @Test(arguments: [false, true]) func unansweredSaveIsNeitherLostNorDoubled(
+    @Test(arguments: [false, true]) func unansweredSaveIsNeitherLostNorDuplicated(
         arrives: Bool
     ) async throws {
         let cloud = TestCloud()
@@ -56,7 +56,7 @@ import Testing
         #expect(try await phone.cache.reports().isEmpty)
     }
 
-    @Test func unansweredDeletionSparesRecordRecreatedElsewhere() async throws {
+    @Test func unansweredDeletionKeepsRecordRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
@@ -99,7 +99,7 @@ import Testing
     ///
     /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
     @Test(arguments: [true, false])
-    func recordRecreatedHasNothingOfTheFormer(hasTimes: Bool) async throws {
+    func recreatedRecordHasNoFieldOfTheDeletedOne(hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
             TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func recordRecreatedAndDeletedElsewhereStaysDeleted() async throws {
+    @Test func unansweredRecreatedRecordDeletedElsewhereStaysDeleted() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
@@ -135,7 +135,7 @@ import Testing
 
     /// A record that was recreated under the name of a deleted one waits for the zone's changes here too: after a lost
     /// answer it would be unknown which of the two another device deleted.
-    @Test func recordRecreatedWaitsForTheDeletionOfTheFormer() async throws {
+    @Test func recreatedRecordWaitsForItsPredecessorsDeletion() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
@@ -157,7 +157,7 @@ import Testing
     ///
     /// - Parameter lost: The number of the request whose answer is lost.
     @Test(arguments: [0, 1], [true, false])
-    func recordRecreatedBeforeAnythingWasSentStaysDeletedElsewhere(
+    func recordRecreatedBeforeAnySendAndDeletedElsewhereStaysDeleted(
         lost: Int, hasTimes: Bool
     ) async throws {
         let cloud = TestCloud()
@@ -186,7 +186,7 @@ import Testing
     ///
     /// - Parameter isRecreated: Whether the other one recreates it too.
     @Test(arguments: [true, false], [true, false])
-    func deletionSparesRecordRecreatedElsewhere(isRecreated: Bool, hasTimes: Bool) async throws {
+    func deletionKeepsRecordRecreatedElsewhere(isRecreated: Bool, hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
             TestCloud(), ["a": "1"], resolver: Self.resolver(hasTimes))
         try tablet.delete("a")
@@ -205,7 +205,7 @@ import Testing
     }
 
     /// The record waits for the former one's deletion, which a missing zone cannot report.
-    @Test func recordRecreatedInMissingZoneIsSentIntoTheNextOne() async throws {
+    @Test func recordRecreatedInMissingZoneIsSentIntoTheRecreatedZone() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.delete("a")
@@ -224,7 +224,9 @@ import Testing
     // MARK: Accounts
 
     /// - Parameter isRestarted: Whether the app learns of the other user with a new engine.
-    @Test(arguments: [false, true]) func fileStaysItsUsers(isRestarted: Bool) async throws {
+    @Test(arguments: [false, true]) func fileIsNotSyncedForAnotherUser(isRestarted: Bool)
+        async throws
+    {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
         let bobs = try await EngineDevice(cloud, "bobs", user: "bob")
@@ -268,7 +270,7 @@ import Testing
     // MARK: Comparison with a full fetch
 
     /// After an expired token the engine cannot report earlier deletions; the store compares all its records.
-    @Test func expiredTokenLeavesNoDeletedRecord() async throws {
+    @Test func fullFetchAfterExpiredTokenRemovesDeletedRecords() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
         for name in ["a", "b"] { try tablet.save(name, "1") }
@@ -284,7 +286,7 @@ import Testing
         #expect(try tablet.texts() == ["b": "1", "c": "1"])
     }
 
-    @Test func batchThatIsTooLargeGoesInParts() async throws {
+    @Test func batchBeyondTheLimitIsSentInParts() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)
         try phone.save("first", "1")
@@ -301,7 +303,7 @@ import Testing
     // MARK: Missing zones
 
     /// The phone learns of the zone's deletion only when it tries to save into it.
-    @Test func zoneDeletedElsewhereIsNotMadeAgainByAnEdit() async throws {
+    @Test func editDoesNotRecreateZoneDeletedElsewhere() async throws {
         let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         try await tablet.cache.deleteZone(.list)
         try tablet.store.resume(tablet.engine)
@@ -323,7 +325,7 @@ import Testing
         #expect(lost.map(\.recordName) == ["a"])
     }
 
-    @Test func missingZoneThatNobodyDeletedIsMadeAgain() async throws {
+    @Test func missingZoneWithoutDeletionIsRecreated() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try phone.save("b", "1")
@@ -357,7 +359,7 @@ import Testing
         DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit,
         .answer(.zoneNotFound),
     ])
-    func automaticEngineGoesOn(after effect: DeviceFaults.Effect) async throws {
+    func automaticEngineRetriesAfterFailure(after effect: DeviceFaults.Effect) async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = try await EngineDevice(cloud, "phone", clock: clock)

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct PagesTogetherTests {
     /// There are few names, so that later pages change, delete and recreate most records.
     @Test(arguments: Seeds.forTest("PagesTogetherTests", count: 20))
-    func pagesTogetherAreAsOneAfterTheOther(_ seed: UInt64) async throws {
+    func combinedPagesEqualSinglePages(_ seed: UInt64) async throws {
         var pages = RandomPages(seed: seed)
         let bytes = (0..<8).map { pages.page($0 + 1, moreComing: $0 < 7) }
         let service = PagedService(bytes)
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// The first page is written only after the others were requested.
-    @Test func whatCameMeanwhileIsOneTransaction() async throws {
+    @Test func pagesArrivingDuringAWriteAreWrittenInOneTransaction() async throws {
         let pages = RandomPages.plain(6)
         func sync(pageAheadBytes: Int) async throws -> (writes: Int, rows: [String]) {
             let (service, asked) = (PagedService(pages), DispatchSemaphore(value: 0))
@@ -76,7 +76,7 @@ import Testing
     }
 
     /// Memory is bounded: no more pages are requested ahead than fit.
-    @Test func pagesAheadEndWhereTheirRoomDoes() async throws {
+    @Test func prefetchIsLimitedByMemory() async throws {
         let pages = RandomPages.plain(6)
         let service = PagedService(pages)
         let cache = try PagedCache(service)

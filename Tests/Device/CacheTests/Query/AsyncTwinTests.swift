@@ -29,7 +29,7 @@ import Testing
         return texts
     }
 
-    @Test func asyncCallsDoWhatBlockingOnesDo() async throws {
+    @Test func asyncCallsEqualBlockingCalls() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         try await cache.createZone(zone)
@@ -50,7 +50,7 @@ import Testing
         #expect(try await cache.zoneIDs().isEmpty)
     }
 
-    @Test func errorsComeThroughAsTheyAre() async throws {
+    @Test func asyncCallsThrowTheErrorsOfBlockingCalls() async throws {
         let device = try Device(RealService())
         await #expect(throws: CacheError.self) {
             try await device.cache.save(self.item("a", "1"), in: .shared)
@@ -80,7 +80,7 @@ import Testing
 
     /// A writer holds the file until a task of the pool has run, and there are more saves than threads in the pool. If
     /// the saves blocked the pool, that task would never run.
-    @Test(.timeLimit(.minutes(20))) func waitingForTheFileLeavesThePoolFree() async throws {
+    @Test(.timeLimit(.minutes(20))) func waitingForTheFileDoesNotBlockTheThreadPool() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(item("first", "1"))

@@ -7,7 +7,7 @@ import Testing
 
 /// A connection caches a limited number of statements for queries.
 @Suite struct KeptStatementTests {
-    @Test func moreQueriesThanAreKeptAreAnsweredAlike() throws {
+    @Test func queriesBeyondTheStatementLimitReturnTheSame() throws {
         let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)
         try device.cache.save((0..<30).map { CacheQueryTests.note("note \($0)", "", rank: $0) })

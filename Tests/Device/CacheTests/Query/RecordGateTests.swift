@@ -13,7 +13,7 @@ import Testing
         .deletingLastPathComponent().appending(path: "Sources/Device/Cache")
 
     /// Only migrations write elsewhere: they run before anything is derived.
-    @Test func nothingElseWritesRecordRows() throws {
+    @Test func onlyOneFileWritesRecordRows() throws {
         let files = try #require(
             FileManager.default.enumerator(at: Self.sources, includingPropertiesForKeys: nil))
         let write = /(?:INTO|UPDATE|DELETE\s+FROM|REPLACE\s+INTO)\s+record\b/
@@ -26,7 +26,7 @@ import Testing
     }
 
     /// Also when a zone is deleted, whose rows SQLite would delete by itself.
-    @Test func deletedZoneTakesItsRowsThroughTheGate() throws {
+    @Test func zoneDeletionReportsItsRecordRows() throws {
         let device = try Device(RealService())
         for name in ["a", "b", "c"] { try device.save(name, "text of \(name)") }
         let outcome = try device.cache.store.unwantZone(.list)
@@ -34,7 +34,7 @@ import Testing
         for case .put in outcome.rows.values { Issue.record("A deleted record was put.") }
     }
 
-    @Test func transactionHasItsOwnRowsAlone() throws {
+    @Test func transactionReportsOnlyItsOwnRows() throws {
         let device = try Device(RealService())
         try device.save("a", "one")
         let edit = LocalEdit(

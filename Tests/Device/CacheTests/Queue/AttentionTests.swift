@@ -20,7 +20,7 @@ import Testing
         return phone
     }
 
-    @Test func discardBringsBackWhatTheServiceHadLast() async throws {
+    @Test func discardedEditRestoresTheServiceVersion() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         var changes = phone.cache.changes().makeAsyncIterator()
@@ -36,7 +36,7 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("again"))
     }
 
-    @Test func discardedRecordThatTheServiceNeverHadIsGone() async throws {
+    @Test func discardedNewRecordIsRemoved() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         cloud.refuse("b", SyncFailure(.invalidArguments))
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// The service may lose the deletion of the former record of this name, and then this device must repeat it.
-    @Test func discardedRecordLeavesTheDeletionOfTheFormerOne() async throws {
+    @Test func discardedRecreatedRecordKeepsTheTombstone() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         func deleted() throws -> Int64? {
@@ -68,7 +68,7 @@ import Testing
         #expect(try deleted() == milliseconds)
     }
 
-    @Test func discardedDeletionBringsTheRecordBack() async throws {
+    @Test func discardedDeletionRestoresTheRecord() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         cloud.refuse("a", SyncFailure(.permissionFailure))
@@ -80,7 +80,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    @Test func serviceVersionTakesThePlaceOfARefusedEdit() async throws {
+    @Test func serviceVersionReplacesRefusedEdit() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         let tablet = try Device(cloud)
@@ -98,7 +98,7 @@ import Testing
         #expect(phone.link.callNames.count { $0 == "send" } == sent)
     }
 
-    @Test func refusedEditOfADeletedRecordIsGoneWithIt() async throws {
+    @Test func serviceVersionOfADeletedRecordRemovesRefusedEdit() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         try await cloud.delete("a")
@@ -107,7 +107,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func editDuringTheQuestionIsKept() async throws {
+    @Test func editDuringLookupOfServiceVersionIsKept() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         let items = try await phone.cache.attentionItems()
@@ -124,7 +124,7 @@ import Testing
     }
 
     /// The answer is slow, and meanwhile a fetch returns a later version, which no later fetch returns again.
-    @Test func versionFetchedDuringTheQuestionIsNotOverwritten() async throws {
+    @Test func versionFetchedDuringLookupIsNotOverwritten() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         cloud.refuse("a", SyncFailure(.permissionFailure))
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// A record that a discarded deletion restores was not received by a full fetch that had begun before.
-    @Test func discardedDeletionDuringAFullFetchIsMissedAtItsEnd() async throws {
+    @Test func recordRestoredDuringAFullFetchIsRemovedIfNotReceived() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         let store = phone.cache.store
@@ -168,7 +168,7 @@ import Testing
     }
 
     /// A page of a full fetch had the record while its deletion was pending; no later page has it.
-    @Test func discardedDeletionOfARecordThatTheFetchReceivedKeepsIt() async throws {
+    @Test func recordRestoredDuringAFullFetchStaysIfReceived() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         let server = try #require(try await cloud.record("a"))
@@ -186,7 +186,7 @@ import Testing
     }
 
     /// The service loses the version that the app took over in place of a refused change.
-    @Test func serviceVersionThatIsLostIsSentAgain() async throws {
+    @Test func serviceVersionLostInRestoreIsSentAgain() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         cloud.refuseNothing()
@@ -203,7 +203,7 @@ import Testing
         #expect(try await cloud.record("a")?["text"] == .string("theirs"))
     }
 
-    @Test func unreachableServiceLeavesTheItem() async throws {
+    @Test func unreachableServiceKeepsTheAttentionItem() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
         phone.link.fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// The default zone has no feed: a record that is saved there is never fetched.
-    @Test func defaultZoneIsRefusedWithASentence() async throws {
+    @Test func saveIntoDefaultZoneIsRefused() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let record = CKRecord(recordType: "Item")

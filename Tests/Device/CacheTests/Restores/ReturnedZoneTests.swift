@@ -8,7 +8,7 @@ import Testing
 /// Deletions of zones after a restore: to which of the zones with a name they apply.
 @Suite(.timeLimit(.minutes(20))) struct ReturnedZoneTests {
     /// The deletion of a zone that a restore brought back applies only to that zone, even if its answer is lost.
-    @Test func repeatedDeletionOfAReturnedZoneSparesTheOneMadeSince() async throws {
+    @Test func repeatedDeletionOfARestoredZoneKeepsTheRecreatedZone() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try await phone.sync()
         let copy = try cloud.copy()
@@ -32,7 +32,7 @@ import Testing
 
     /// After a restore zones get the same numbers again, and the phone does not know the number of the zone that it has
     /// created.
-    @Test func zoneMadeAfterARestoreAndDeletedElsewhereStaysDeleted() async throws {
+    @Test func zoneCreatedAfterARestoreAndDeletedElsewhereStaysDeleted() async throws {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud), try Device(cloud))
         for device in [phone, tablet] { try await device.sync() }

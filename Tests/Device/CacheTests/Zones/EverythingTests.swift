@@ -9,7 +9,7 @@ import Testing
 @Suite struct EverythingTests {
     private let list = CKRecordZone.ID(ZoneID.list)
 
-    @Test func everythingIsDeletedHereAndInTheCloud() async throws {
+    @Test func deleteEverythingDeletesLocallyAndAtTheService() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         // A zone that the phone has not fetched.
@@ -34,7 +34,7 @@ import Testing
         #expect(try phone.texts(zone: .other) == ["later": "1"])
     }
 
-    @Test func zoneRecreatedAfterDeletingEverythingIsEmptyButForNewRecords() async throws {
+    @Test func zoneRecreatedAfterDeleteEverythingHasOnlyNewRecords() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try await phone.cache.deleteEverything()
@@ -43,7 +43,7 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    @Test func everythingIsFetchedAgainAndPendingEditsStay() async throws {
+    @Test func refetchEverythingKeepsPendingEdits() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         for number in 0..<5 { try phone.save("r\(number)", "1") }
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The answer in flight contains only new changes; zones that the phone does not know come with the next answer.
-    @Test func everythingIsDeletedThoughChangesAreOnTheirWay() async throws {
+    @Test func deleteEverythingDuringFetchDeletesUnfetchedZones() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try tablet.save("b", "1", zone: .other)
@@ -89,7 +89,7 @@ import Testing
 
     /// A restore of the service is still noticed.
     @Test(arguments: Look.allCases)
-    func whatTheServiceLostIsSentAgain(_ look: Look) async throws {
+    func changesLostInRestoreAreSentAgainAfterRefetchOrAttach(_ look: Look) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try tablet.save("a", "2")
@@ -112,7 +112,7 @@ import Testing
 
     /// The save never arrived, or it arrived and another device has deleted the record since.
     @Test(arguments: [false, true])
-    func newRecordWithoutAnswerOutlivesARefetchUnlessItWasDeleted(arrives: Bool) async throws {
+    func unansweredNewRecordSurvivesRefetchUnlessDeletedElsewhere(arrives: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("n", "1")
         phone.link.fail(
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// The save gets no answer while the pages of the whole zone arrive.
-    @Test func newRecordWithoutAnswerOutlivesTheFetchOfItsZone() async throws {
+    @Test func unansweredNewRecordSurvivesFullFetchOfItsZone() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         // A page contains whole batches, so this record is sent separately.
         try tablet.save("b", "1")
@@ -157,7 +157,7 @@ import Testing
         #expect(try phone.texts().count == 3)
     }
 
-    @Test func everythingIsFetchedThoughAPageIsOnItsWay() async throws {
+    @Test func refetchEverythingDuringFetchFetchesEveryRecordOnce() async throws {
         let (_, tablet, phone) = try await Device.pairAndCloud(["a": "1"])
         try tablet.save("b", "1")
         try await tablet.sync()
@@ -176,7 +176,7 @@ import Testing
     /// Another device creates a record under the name of a deleted one. The full fetch is cut before the page with the
     /// record, and then the token expires: the missing record must not count as the former one.
     @Test(arguments: [false, true])
-    func recordRecreatedSurvivesARefetchThatIsCut(isMadeDuringFetch: Bool) async throws {
+    func recordRecreatedElsewhereSurvivesInterruptedRefetch(isMadeDuringFetch: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(
             ["a": "1", "b": "1", "c": "1", "d": "1", "s": "1"])
         try tablet.delete("s")
@@ -225,7 +225,7 @@ import Testing
         #expect(try tablet.texts() == phone.texts())
     }
 
-    @Test func detachedZoneOutlivesItsDeletion() async throws {
+    @Test func detachedZoneSurvivesItsDeletionElsewhere() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try await phone.cache.detachZone(list)
@@ -242,7 +242,7 @@ import Testing
     }
 
     /// What was still to be done with the zone at the service waits while the zone is detached.
-    @Test func zoneThatWaitsToBeDeletedIsDeletedOnceItIsAttached() async throws {
+    @Test func pendingZoneDeletionIsSentOnceTheZoneIsAttached() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try await phone.cache.deleteZone(list)
@@ -254,7 +254,7 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["n": "1"]) }
     }
 
-    @Test func newZoneThatWasDetachedIsCreatedOnceItIsAttached() async throws {
+    @Test func detachedNewZoneIsCreatedOnceItIsAttached() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)

@@ -38,7 +38,7 @@ import Testing
     ///
     /// - Parameter isRecreated: Whether the record had the name of a former one.
     @Test(arguments: [false, true])
-    func recordThatTheResolverBroughtBackStays(isRecreated: Bool) async throws {
+    func recordResurrectedByTheResolverStays(isRecreated: Bool) async throws {
         let cloud = RealService()
         let (phone, tablet) = (try Device(cloud, resolver: Resurrects()), try Device(cloud))
         try phone.save("a", "1")

@@ -15,7 +15,7 @@ import Testing
     ///
     /// - Parameter isDeletedElsewhere: Whether another device deletes the zone, or the process that syncs.
     @Test(arguments: [true, false])
-    func zoneThatAnotherProcessMadeAndThatWasDeletedStaysDeleted(
+    func zoneCreatedByAnotherProcessStaysDeletedOnceDeleted(
         isDeletedElsewhere: Bool
     ) async throws {
         let path = NSTemporaryDirectory() + "stale-\(UUID().uuidString).sqlite"
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Alice created a zone without a network, and signed out.
-    @Test func nextUserGetsNoZoneOfTheFormerOne() async throws {
+    @Test func unsentZoneIsNotCreatedForTheNextUser() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try await phone.cache.createZone(list)

@@ -45,7 +45,7 @@ import Testing
     }
 
     /// The service takes only ASCII names of zones.
-    @Test func zoneWhoseNameTheServiceDoesNotTakeIsSetAside() async throws {
+    @Test func zoneWithInvalidNameIsSetAside() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1", zone: ZoneID(name: "Einkäufe"))
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// The database's changes name the deletion of a former zone of that name.
-    @Test func recordsOfRefusedZoneOutliveTheDeletionOfAFormerOne() async throws {
+    @Test func recordsOfRefusedZoneSurviveDeletionOfItsPredecessor() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["b": "1"])
         let tablet = try Device(cloud)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await cloud.names(in: refusedZone) == ["a"])
     }
 
-    @Test func refusedZoneIsTriedAgainOnceItIsAttached() async throws {
+    @Test func refusedZoneIsRetriedOnceItIsAttached() async throws {
         let cloud = RealService()
         cloud.refuse(refusedZone, refusal)
         let phone = try Device(cloud)
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The device gets a hint for the zone only, and none for its deletion or creation.
-    @Test func hintOfZoneMadeAgainBringsBackNoRecordOfTheFormer() async throws {
+    @Test func hintForRecreatedZoneRestoresNoOldRecord() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         await phone.cache.start()

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func nobodyListeningIsReportedWithAddress() async throws {
+    @Test func refusedConnectionIsReportedWithAddress() async throws {
         let address = "http://127.0.0.1:1"
         let error = try await mistake(["STRATUS_URL": address, "STRATUS_DEV_USER": "ida"])
         expect(error, .networkFailure, says: "Nothing listens at the service's address", address)
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func serviceWithoutDevIsReported() async throws {
+    @Test func serviceWithoutDevelopmentModeIsReported() async throws {
         try await withService(isForDevelopment: false) { _, origin in
             let error = try await mistake(["STRATUS_URL": origin, "STRATUS_DEV_USER": "ida"])
             expect(

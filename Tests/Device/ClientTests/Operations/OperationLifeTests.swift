@@ -303,7 +303,7 @@ struct OperationLifeTests {
     }
 
     @Test("One that was never added leaves what it waited for alone")
-    func operationNeverAddedLeavesDependencyAlone() async {
+    func droppedOperationDoesNotAffectItsDependency() async {
         let (opened, opens) = AsyncStream.makeStream(of: Void.self)
         let first = save("a")
         do {

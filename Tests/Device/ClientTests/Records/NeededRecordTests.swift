@@ -21,7 +21,7 @@ import Testing
         return record
     }
 
-    @Test func neededRecordsComeBeforeTheirHolders() {
+    @Test func referencedRecordsComeBeforeTheirReferrers() {
         let records = [
             record("d", owners: ["c", "b"]), record("x"), record("c", parent: "b"),
             record("b", owners: ["nobody"]), record("y", friends: ["z"]), record("z"),
@@ -30,7 +30,7 @@ import Testing
             records.neededFirst.map(\.recordID.recordName) == ["b", "c", "d", "x", "y", "z"])
     }
 
-    @Test func ringsEndAndChainsOfAnyLengthAreWalked() {
+    @Test func cyclesAndLongChainsAreOrdered() {
         let ring = [record("a", owners: ["b"]), record("b", owners: ["a"])]
         #expect(ring.neededFirst.map(\.recordID.recordName) == ["b", "a"])
         let chain = (0..<20_000).map { record("r\($0)", parent: "r\($0 + 1)") }

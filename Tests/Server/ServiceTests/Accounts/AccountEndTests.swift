@@ -77,7 +77,7 @@ import Testing
 
     /// - Parameter isIndexed: Whether there is an index of the records' creators.
     @Test(arguments: [false, true])
-    func archiveHasOwnPublicRecordsAlone(_ isIndexed: Bool) async throws {
+    func archiveContainsOnlyOwnPublicRecords(_ isIndexed: Bool) async throws {
         let people = try await People()
         let picture = try await people.ida.upload(Array("a hut".utf8), scope: .public)
         for start in stride(from: 0, to: 600, by: 200) {
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// If every type has an index of its records' creators, no other user's record is read.
-    @Test func othersRecordsAreNotReadWhereAnIndexKnowsTheOwnOnes() async throws {
+    @Test func creatorIndexAvoidsReadingRecordsOfOthers() async throws {
         let people = try await People()
         try await people.ole.modify((0..<200).map { hut(.create, "o\($0)") }, scope: .public)
         try await people.ida.modify([hut(.create, "a"), hut(.create, "b")], scope: .public)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func endTakesOwnPublicRecordsAndTheirAssets(_ isIndexed: Bool) async throws {
+    func deletionRemovesOwnPublicRecordsAndAssets(_ isIndexed: Bool) async throws {
         let people = try await People(World(try Backend.sqlite.storage()))
         let (ida, ole) = (people.ida, people.ole)
         let listener = ole.at("tablet")
@@ -175,7 +175,7 @@ import Testing
     }
 
     /// Searching all users' records takes long if there are many; other requests run between two reads.
-    @Test func othersComeBetweenTwoReadsOfALook() async throws {
+    @Test func searchForOwnRecordsYieldsBetweenReads() async throws {
         let world = World(try Backend.sqlite.storage(), limits: .with { $0.recordsPerStep = 5 })
         let people = try await People(world)
         try await people.ole.modify((0..<100).map { hut(.create, "o\($0)") }, scope: .public)
@@ -193,7 +193,7 @@ import Testing
 
     /// A record to which another user's record refers is emptied and kept; records to which only own ones refer are
     /// deleted in any order.
-    @Test func recordsThatOthersNeedAreEmptied() async throws {
+    @Test func recordsReferencedByOthersAreEmptied() async throws {
         let people = try await People()
         try await people.ida.modify(
             [hut(.create, "needed", [beds(3), text("name", "Ida's")])], scope: .public)
@@ -220,7 +220,7 @@ import Testing
 
     /// A deletion may remove the last reference to another record, several times in a row: everything that can be
     /// deleted is deleted.
-    @Test func recordsGoWhoseLastNeedGoesWithOthers() async throws {
+    @Test func recordsAreDeletedOnceTheirLastReferenceIs() async throws {
         let people = try await People()
         let (ida, ole) = (people.ida, people.ole)
         // Four requests of 50; each record is the target of one of Ole's, which is deleted with the one 50 further on.
@@ -245,7 +245,7 @@ import Testing
 
     /// A schema may forbid all users to read or delete records of a type; exporting and deleting the account includes
     /// them anyway.
-    @Test func grantsKeepNobodyFromOwnRecords() async throws {
+    @Test func grantsDoNotRestrictArchiveAndDeletion() async throws {
         let people = try await People()
         try await people.ida.modify([hut(.create, "vote")], scope: .public)
         try await people.setGrants(#", GRANT CREATE TO "_icloud""#)
@@ -263,7 +263,7 @@ import Testing
     }
 
     /// The service's process ends after every few writes, and the next one continues.
-    @Test func endGoesOnAfterEveryRestart() async throws {
+    @Test func deletionContinuesAfterEveryRestart() async throws {
         let inner = try #require(try Backend.sqlite.storage() as? SQLiteStorageEngine)
         let people = try await People(World(inner))
         let (ida, ole) = (people.ida, people.ole)
@@ -300,7 +300,7 @@ import Testing
     }
 
     /// From the beginning of the deletion the user is signed out, and an operator cannot enable the account again.
-    @Test func accountThatEndsLetsNobodyIn() async throws {
+    @Test func accountBeingDeletedRefusesSignIn() async throws {
         let people = try await People()
         let accounts = people.world.service.accounts
         try await accounts.beginRemoval(of: people.ida.name)
@@ -312,7 +312,7 @@ import Testing
     }
 
     /// Participants lose the deleted user's shares, and the user leaves the shares of others.
-    @Test func sharesEndWithTheirOwner() async throws {
+    @Test func deletionEndsOwnSharesAndLeavesOthers() async throws {
         let people = try await People()
         let (ida, ole) = (people.ida, people.ole)
         var guids: [String] = []

@@ -46,7 +46,7 @@ import Testing
         #expect(try await Self.next(world, token)?.subscriptionID == "b")
     }
 
-    @Test func publicSaveDelaysNobodyElse() async throws {
+    @Test func publicSaveDelaysNoOtherUser() async throws {
         let clock = TestClock()
         let world = Self.world(clock)
         let people = [try await world.person("alice"), try await world.person("bob")]

@@ -5,7 +5,7 @@ import Testing
     /// The record writer and its maintainers, which have to refer to each other.
     private static let longest = 10
 
-    @Test func noCircleOfFilesIsLong() throws {
+    @Test func dependencyCyclesOfFilesAreShort() throws {
         let circles = Self.circles(of: try SourceCode.files(in: "Server/Service"))
         let longest = try #require(circles.max { $0.count < $1.count })
         #expect(
@@ -13,7 +13,7 @@ import Testing
             "These depend on each other; move the type that ties them: \(longest.sorted())")
     }
 
-    @Test func circlesAreFound() {
+    @Test func dependencyCyclesAreFound() {
         let circles = Self.circles(of: [
             "A.swift": "struct A { var b: B }", "B.swift": "public enum B { case c(C) }",
             "C.swift": "final class C { let a: A }", "D.swift": "struct D { let a: A }",
