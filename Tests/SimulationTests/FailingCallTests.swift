@@ -9,12 +9,12 @@ import TestSeeds
 import Testing
 
 /// Every combination of failing and succeeding calls of one story, which has twelve calls if all succeed.
-@Suite struct EveryCallTests {
+@Suite struct FailingCallTests {
     private static let callCount = 12
     /// All combinations take minutes, so each run draws some of them.
     private static let combinations: [UInt64] =
         ProcessInfo.processInfo.environment["STRATUS_LONG"] == nil
-        ? Seeds.forTest("EveryCallTests", count: 48).map { $0 % (1 << callCount) }
+        ? Seeds.forTest("FailingCallTests", count: 48).map { $0 % (1 << callCount) }
         : Array(0..<(1 << callCount))
 
     /// - Parameter arrives: whether a failing call was served.

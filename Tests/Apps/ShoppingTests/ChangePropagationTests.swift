@@ -10,7 +10,7 @@ import Testing
 
 /// How a change reaches another screen, tested by the sequence of requests and not by time: there is no polling.
 @Suite(.timeLimit(.minutes(20)))
-struct SightTests {
+struct ChangePropagationTests {
     private let world: ShoppingWorld
 
     init() throws { world = try ShoppingWorld() }

@@ -8,7 +8,7 @@ import Testing
 
 /// The first mistakes of a new user: each one is reported, and none loses data.
 @Suite(.timeLimit(.minutes(20)))
-struct NewcomerTests {
+struct MappingMisuseTests {
     let cloud = TestCloud()
 
     struct Unset: CloudKeyed {

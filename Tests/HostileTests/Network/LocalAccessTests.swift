@@ -3,7 +3,7 @@ import TestProcesses
 import Testing
 
 /// Access to what is meant for this machine only, and the host name in the service's answers.
-@Suite(.serialized) struct DoorwayTests {
+@Suite(.serialized) struct LocalAccessTests {
     @Test func developmentSignInRefusesForeignOrigins() throws {
         let service = try AttackedService(["--dev"])
         let own = "http://127.0.0.1:\(service.port)"

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusStorage
 
 /// Several queries ask for indexes at once, in a database that has room for one.
-@Suite struct AskedAtOnceTests {
+@Suite struct ConcurrentIndexRequestTests {
     private static let schema = ContainerSchema(
         SchemaRows(
             fields: [SchemaFieldRow(recordType: "Hut", field: nil, type: nil)]

@@ -4,7 +4,7 @@ import Testing
 
 /// An error that occurs while a piece of a file is written is reported by that call alone: a later `fsync` of the
 /// file succeeds.
-@Suite struct WritingTests {
+@Suite struct WriteBackTests {
     @Test func writeBackErrorIsReported() throws {
         #if os(Linux)
             // No file is open under this descriptor.

@@ -9,7 +9,7 @@ import Testing
 @testable import StratusCache
 
 /// Files of assets together with queries, transactions, caches in memory, and damage.
-@Suite struct AssetPlaceTests {
+@Suite struct AssetAccessTests {
     private let image = CloudDevice.bytes("image")
     private let query = CacheQuery("Photo")
 

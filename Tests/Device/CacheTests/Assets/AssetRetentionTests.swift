@@ -9,7 +9,7 @@ import Testing
 @testable import StratusCache
 
 /// Which files are downloaded automatically, and which are removed.
-@Suite struct AssetRoomTests {
+@Suite struct AssetRetentionTests {
     private func id(_ name: String) -> CKRecord.ID {
         CKRecord.ID(recordName: name, zoneID: .list)
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// Apple's service gets two seconds between operations, whatever the settings are; other services get none.
-@Suite struct PaceTests {
+@Suite struct MinimumDelayTests {
     /// The seconds that a first sync with one record waits, and the number of its operations.
     private func sync(
         _ settings: SyncSettings

@@ -181,7 +181,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "1", "b": "1", "c": "1"])
     }
 
-    /// As `RemadeZoneTests.zoneRecreatedHereAndDeletedStaysDeleted`, with an engine.
+    /// As `RecreatedZoneTests.zoneRecreatedHereAndDeletedStaysDeleted`, with an engine.
     @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = TestCloud()
         var settings = SyncSettings.quick

@@ -7,7 +7,7 @@ import StratusWire
 import Testing
 
 /// An engine over a cache when something goes wrong: the promises of the cache's own syncing hold here too.
-@Suite(.timeLimit(.minutes(20))) struct EngineStoreTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct EngineStoreErrorTests {
     // MARK: Changes without an answer
 
     /// - Parameter isFetched: Whether the engine has a token of the zone.

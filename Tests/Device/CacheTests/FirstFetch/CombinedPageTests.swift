@@ -9,9 +9,9 @@ import Testing
 @testable import StratusCache
 
 /// Pages that arrive while others are written are written in one transaction, as if the service had sent a larger page.
-@Suite(.timeLimit(.minutes(20))) struct PagesTogetherTests {
+@Suite(.timeLimit(.minutes(20))) struct CombinedPageTests {
     /// There are few names, so that later pages change, delete and recreate most records.
-    @Test(arguments: Seeds.forTest("PagesTogetherTests", count: 20))
+    @Test(arguments: Seeds.forTest("CombinedPageTests", count: 20))
     func combinedPagesEqualSinglePages(_ seed: UInt64) async throws {
         var pages = RandomPages(seed: seed)
         let bytes = (0..<8).map { pages.page($0 + 1, moreComing: $0 < 7) }

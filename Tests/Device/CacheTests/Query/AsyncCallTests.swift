@@ -10,7 +10,7 @@ import Testing
 @testable import StratusCache
 
 /// The async reads and writes do the same as the blocking ones, and no thread of the pool waits for the disk.
-@Suite struct AsyncTwinTests {
+@Suite struct AsyncCallTests {
     private let zone = CKRecordZone.ID(zoneName: "List")
 
     private func item(_ name: String, _ text: String) -> CKRecord {

@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// The single place that writes the rows of records.
-@Suite struct RecordGateTests {
+@Suite struct RecordRowWriterTests {
     private static let sources = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()

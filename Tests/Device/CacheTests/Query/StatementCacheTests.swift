@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// A connection caches a limited number of statements for queries.
-@Suite struct KeptStatementTests {
+@Suite struct StatementCacheTests {
     @Test func queriesBeyondTheStatementLimitReturnTheSame() throws {
         let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// Three ways to resolve a change that the service refused for good: a retry, the service's version, or discarding it.
-@Suite struct AttentionTests {
+@Suite struct AttentionItemTests {
     /// A device whose edit of "a" was refused; the service still has "first".
     private func refused(_ cloud: RealService) async throws -> Device {
         let phone = try Device(cloud)

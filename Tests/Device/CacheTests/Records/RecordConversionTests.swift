@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 /// Conversion of the framework's records to and from the cache.
-@Suite struct RecordFaceTests {
+@Suite struct RecordConversionTests {
     private let zone = CKRecordZone.ID(zoneName: "List")
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }

@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Deletions of zones after a restore: to which of the zones with a name they apply.
-@Suite(.timeLimit(.minutes(20))) struct ReturnedZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct RestoredZoneTests {
     /// The deletion of a zone that a restore brought back applies only to that zone, even if its answer is lost.
     @Test func repeatedDeletionOfARestoredZoneKeepsTheRecreatedZone() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])

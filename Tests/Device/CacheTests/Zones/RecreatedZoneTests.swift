@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Zones and records that are recreated and deleted again.
-@Suite(.timeLimit(.minutes(20))) struct RemadeZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct RecreatedZoneTests {
     /// The zone that this device recreated is another one than that whose generation it knew.
     @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = RealService()

@@ -8,7 +8,7 @@ import Testing
 
 /// A zone is created only if the file still requests it: another process may have created it since, and another user
 /// may be signed in.
-@Suite(.timeLimit(.minutes(20))) struct WantedZoneTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneCreationTests {
     private let list = CKRecordZone.ID(ZoneID.list)
 
     /// Two processes share a file. One saves and the other one syncs; later the first one syncs.

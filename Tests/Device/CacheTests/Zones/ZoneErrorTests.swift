@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Zones that cannot be created, are missing, or come back by mistake.
-@Suite(.timeLimit(.minutes(20))) struct ZoneTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct ZoneErrorTests {
     private let refusedZone = ZoneID(name: "Errands")
     private let refusal = SyncFailure(.invalidArguments, message: "Not this one.")
 

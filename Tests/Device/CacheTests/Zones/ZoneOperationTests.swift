@@ -6,7 +6,7 @@ import Testing
 @testable import StratusCache
 
 /// Operations on whole zones, and on all of them.
-@Suite struct EverythingTests {
+@Suite struct ZoneOperationTests {
     private let list = CKRecordZone.ID(ZoneID.list)
 
     @Test func deleteEverythingDeletesLocallyAndAtTheService() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import StratusClient
 
 /// Assets whose addresses expire, whose sizes are wrong, and which arrive late.
-@Suite(.timeLimit(.minutes(20))) struct AssetTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct AssetErrorTests {
     private let clock = TestClock()
     private let cloud: TestCloud
     private let scratch: Scratch

@@ -9,7 +9,7 @@ import TestServing
 import Testing
 
 /// A newcomer's first mistakes are explained in a sentence that contains the address.
-@Suite(.timeLimit(.minutes(20))) struct FirstMistakeTests {
+@Suite(.timeLimit(.minutes(20))) struct ConfigurationErrorTests {
     private static let trails = "iCloud.org.example.Trails"
 
     private func mistake(

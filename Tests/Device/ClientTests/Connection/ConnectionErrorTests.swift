@@ -6,7 +6,7 @@ import TestServing
 import Testing
 
 /// Requests over broken connections between the device and the service.
-@Suite(.timeLimit(.minutes(20))) struct ConnectionTroubleTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionErrorTests {
     private func transport(_ origin: String) throws -> HTTPTransport {
         try #require(
             HTTPTransport(

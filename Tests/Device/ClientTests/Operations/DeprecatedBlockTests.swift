@@ -146,7 +146,7 @@ extension OldCodeInUse {
     }
 }
 
-@Suite struct OldBlocksTests {
+@Suite struct DeprecatedBlockTests {
     private let old: any OldCode = OldCodeInUse()
 
     @Test func deprecatedNamesKeepValues() {

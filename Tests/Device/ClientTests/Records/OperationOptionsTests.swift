@@ -5,7 +5,7 @@ import StratusTesting
 import Testing
 
 /// Operations do what was requested: the records, the fields, the pages, the policy.
-@Suite struct AskedForTests {
+@Suite struct OperationOptionsTests {
     private func trip(huts count: Int = 0) async throws -> (Trip, CKDatabase) {
         let trip = try await Trip()
         let database = trip.ida.privateCloudDatabase

@@ -2,7 +2,7 @@ import StratusClient
 import Testing
 
 /// Which records other records need, and the order that follows.
-@Suite struct NeededRecordTests {
+@Suite struct ReferenceOrderTests {
     private func record(
         _ name: String, owners: [String] = [], parent: String? = nil, friends: [String] = []
     ) -> CKRecord {

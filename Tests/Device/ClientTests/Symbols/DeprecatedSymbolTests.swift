@@ -119,7 +119,7 @@ private struct OldNamesInUse: OldNames {
     }
 }
 
-@Suite struct SymbolOldNamesTests {
+@Suite struct DeprecatedSymbolTests {
     private var old: any OldNames { OldNamesInUse() }
 
     @Test func deprecatedTypesAliasCurrentTypes() {

@@ -11,7 +11,7 @@ import Testing
 @testable import StratusService
 
 /// A user's records in the public database are part of the account's archive, and are deleted with the account.
-@Suite struct AccountEndTests {
+@Suite struct AccountDeletionTests {
     typealias Make = SubscriptionsTests
 
     /// Ida, whose account is deleted, and Ole, who keeps his.

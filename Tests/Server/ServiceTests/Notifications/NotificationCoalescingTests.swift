@@ -8,7 +8,7 @@ import Testing
 @testable import StratusService
 
 /// How often a device is notified, and that changes of other zones and users do not delay a notification.
-@Suite(.timeLimit(.minutes(20))) struct GatheringTests {
+@Suite(.timeLimit(.minutes(20))) struct NotificationCoalescingTests {
     typealias Make = SubscriptionsTests
 
     /// A service whose pauses end when the test advances the clock.

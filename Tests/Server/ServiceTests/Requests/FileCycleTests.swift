@@ -1,7 +1,7 @@
 import Testing
 
 /// Files that depend on each other in a cycle can only be understood together, so cycles must be short.
-@Suite struct FileCircleTests {
+@Suite struct FileCycleTests {
     /// The record writer and its maintainers, which have to refer to each other.
     private static let longest = 10
 

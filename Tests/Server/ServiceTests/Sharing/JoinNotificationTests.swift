@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// The notifications of a participant's other devices when one of them follows a link, step by step.
-@Suite struct JoiningNoticeTests {
+@Suite struct JoinNotificationTests {
     /// The owner's database has the participant before the participant's own database has the zone. A device that is
     /// notified between the two finds nothing, so it is notified once more.
     @Test func otherDeviceIsNotifiedOnceItsDatabaseHasTheZone() async throws {
