@@ -241,14 +241,14 @@ extension OldCodeInUse {
         }
     }
 
-    @Test("Only the old completion blocks know partial failures", arguments: 0..<5)
+    @Test("Only the deprecated completion blocks report partial failures", arguments: 0..<5)
     func deprecatedCompletionListsFailedItems(_ place: Int) async {
         let log = Log()
         await run(old.partial(log)[place], on: database { request, _ in Self.half(request) })
         #expect(log.all == ["new true", "old \(place == 4 ? -1 : 1) 2 [\"b\"]"])
     }
 
-    @Test("A failure of the whole is one for both", arguments: 0..<5)
+    @Test("A failure of the request reaches deprecated and current blocks", arguments: 0..<5)
     func requestFailureReachesOldAndNewBlocks(_ place: Int) async {
         let log = Log()
         await run(

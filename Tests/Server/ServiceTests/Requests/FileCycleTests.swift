@@ -6,27 +6,27 @@ import Testing
     private static let longest = 10
 
     @Test func dependencyCyclesOfFilesAreShort() throws {
-        let circles = Self.circles(of: try SourceCode.files(in: "Server/Service"))
-        let longest = try #require(circles.max { $0.count < $1.count })
+        let cycles = Self.cycles(of: try SourceCode.files(in: "Server/Service"))
+        let longest = try #require(cycles.max { $0.count < $1.count })
         #expect(
             longest.count <= Self.longest,
             "These depend on each other; move the type that ties them: \(longest.sorted())")
     }
 
     @Test func dependencyCyclesAreFound() {
-        let circles = Self.circles(of: [
+        let cycles = Self.cycles(of: [
             "A.swift": "struct A { var b: B }", "B.swift": "public enum B { case c(C) }",
             "C.swift": "final class C { let a: A }", "D.swift": "struct D { let a: A }",
             "E.swift": "struct E { let text = \"D\" }",
         ])
         #expect(
-            circles.map { $0.sorted() }.sorted { $0.count > $1.count }.first
+            cycles.map { $0.sorted() }.sorted { $0.count > $1.count }.first
                 == ["A.swift", "B.swift", "C.swift"])
-        #expect(circles.count == 3)
+        #expect(cycles.count == 3)
     }
 
     /// The files in groups: two are in the same group if each depends on the other, by the names of types.
-    static func circles(of files: [String: String]) -> [Set<String>] {
+    static func cycles(of files: [String: String]) -> [Set<String>] {
         let words = files.mapValues(Self.words)
         var places: [String: String] = [:]
         for (path, code) in files {
@@ -42,10 +42,10 @@ import Testing
         let dependencies = words.mapValues { Set($0.compactMap { places[$0] }) }
         let reached = Dictionary(
             uniqueKeysWithValues: files.keys.map { ($0, reach(from: $0, by: dependencies)) })
-        let circles = reached.map { path, others in
+        let cycles = reached.map { path, others in
             others.filter { reached[$0]?.contains(path) == true }.union([path])
         }
-        return Array(Set(circles))
+        return Array(Set(cycles))
     }
 
     private static func reach(
