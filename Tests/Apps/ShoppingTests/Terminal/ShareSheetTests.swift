@@ -19,7 +19,7 @@ import Testing
         model.rows(width: 80, height: 6, hasColours: false)
     }
 
-    @Test func arrowKeysMoveTheCursorOverPeople() {
+    @Test func upAndDownKeysMoveTheCursorOverPeople() {
         var model = sheet()
         #expect(rows(model)[1...2] == ["> 1 Alice (owner, you)", "  2 Bob (may write)"])
         #expect(model.press(.down) == nil && model.page == .people)
