@@ -17,7 +17,7 @@ import Testing
         return archiver.encodedData
     }
 
-    @Test func systemFieldsMakeRecordAgain() throws {
+    @Test func recordIsRestoredFromSystemFields() throws {
         let data = systemFields(note())
         let unarchiver = try NSKeyedUnarchiver(forReadingFrom: data)
         unarchiver.requiresSecureCoding = true

@@ -159,7 +159,7 @@ private final class MockDatabase: DatabaseWithHandlers {
         #expect(next.modificationResultsByID.isEmpty && next.deletions.isEmpty)
     }
 
-    @Test func queriesGoOnWithTheirCursor() async throws {
+    @Test func queriesContinueWithTheirCursor() async throws {
         let database = try await database()
         _ = try await database.modifyRecords(
             saving: (0..<3).map { note("\($0)") }, deleting: [])

@@ -152,7 +152,7 @@ extension CKContainer: CloudContainer {}
         _ = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: data)
     }
 
-    @Test func protocolsAreMetByTheFramework() async throws {
+    @Test func frameworkTypesConformToAppsProtocols() async throws {
         func status(of container: some CloudContainer) async throws -> CKAccountStatus {
             #expect(container.privateCloudDatabase.databaseScope == .private)
             #expect(container.sharedCloudDatabase.databaseScope == .shared)

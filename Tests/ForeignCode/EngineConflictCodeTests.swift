@@ -128,7 +128,7 @@ private final class MergingApp: CKSyncEngineDelegate {
     }
 
     /// First the zone is missing, then another device saves first.
-    @Test func failedSavesAreMendedAndSentAgain() async throws {
+    @Test func failedSavesAreResolvedAndSentAgain() async throws {
         let app = MergingApp()
         let (engine, database) = try await engine(app, device: "phone")
         app.store.withLock { $0.notes[noteID] = note("Milk") }
@@ -149,7 +149,7 @@ private final class MergingApp: CKSyncEngineDelegate {
         #expect(app.store.withLock { $0.wills }.contains("send manual"))
     }
 
-    @Test func deletionsOfRecordsAndZonesArrive() async throws {
+    @Test func deletionsOfRecordsAndZonesAreFetched() async throws {
         let (phone, tablet) = (MergingApp(), MergingApp())
         let (sender, database) = try await engine(phone, device: "phone")
         _ = try await database.save(CKRecordZone(zoneID: noteID.zoneID))

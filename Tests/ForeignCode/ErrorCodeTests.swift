@@ -40,7 +40,7 @@ import Testing
         #expect((error.partialErrorsByItemID?[recordID] as? CKError)?.code == .unknownItem)
     }
 
-    @Test func codesAreSwitchedOver() {
+    @Test func errorCodesAreMatchedInSwitch() {
         func isRetried(_ code: CKError.Code) -> Bool {
             switch code {
             case .networkFailure, .networkUnavailable, .serviceUnavailable, .zoneBusy,

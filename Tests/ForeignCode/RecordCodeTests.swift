@@ -36,7 +36,7 @@ import Testing
         #expect(record["title"] == nil && !record.allKeys().contains("title"))
     }
 
-    @Test func objectsOfObjectiveCTimesAreTaken() {
+    @Test func foundationObjectsAreAcceptedAsValues() {
         let record = note()
         record.setObject("Milk" as CKRecordValue, forKey: "title")
         record.setObject(NSNumber(value: 4), forKey: "count")
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// Many apps define their keys as an enumeration.
-    @Test func keysOfAnEnumerationAreTaken() {
+    @Test func keysOfAnEnumerationAreAccepted() {
         let record = note()
         record[.title] = "Milk"
         record[.count] = 2
@@ -102,7 +102,7 @@ import Testing
         #expect(record["copy"] as! String == "Milk")
     }
 
-    @Test func fieldsAreWalkedInEveryManner() {
+    @Test func fieldsAreIteratedInEveryForm() {
         let record = note()
         record["title"] = "Milk"
         record.encryptedValues["secret"] = "Oat"
@@ -116,7 +116,7 @@ import Testing
     }
 
     /// Libraries use one function for a record and for its encrypted values.
-    @Test func keyValueSettingTakesBothViews() {
+    @Test func keyValueSettingAcceptsRecordAndEncryptedValues() {
         func fill(_ store: any CKRecordKeyValueSetting, _ value: String) {
             store["text"] = value
             if let old = store["number"] as? Int64 { store["number"] = old + 1 }
@@ -168,7 +168,7 @@ import Testing
             ])
     }
 
-    @Test func keysOfPropertyNamesEndNoProcess() {
+    @Test func propertyNamesAreAcceptedAsKeys() {
         let record = note()
         for property in Mirror(reflecting: Model()).children {
             if let label = property.label, let value = property.value as? CKRecordValueProtocol {

@@ -168,7 +168,7 @@ import Testing
     }
 
     /// Any user with the link has access, until the owner stops sharing.
-    @Test func publicPermissionOpensAndDeletionEndsTheShare() async throws {
+    @Test func publicPermissionAdmitsEveryUserUntilTheShareIsDeleted() async throws {
         let (ida, cy) = (try await container("ida"), try await container("cy"))
         let share = try await shareOf(try await folder(ida), ida.privateCloudDatabase)
         let url = try #require(share.url)

@@ -163,7 +163,7 @@ import Testing
     }
 
     /// Dictionaries that apps' tests write themselves, in the format of Apple's push service.
-    @Test func writtenDictionariesAreRead() {
+    @Test func handWrittenPushDictionariesAreRead() {
         let pruned: [AnyHashable: Any] = [
             "aps": ["content-available": 1],
             "ck": [

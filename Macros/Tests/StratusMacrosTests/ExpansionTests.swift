@@ -3,7 +3,7 @@ import Testing
 
 /// What `@CloudRecord` writes.
 @Suite struct ExpansionTests {
-    @Test func structGetsItsMapAndItsKeys() {
+    @Test func structGetsMapAndKeys() {
         expectExpansion(
             of: """
                 @CloudRecord("Shelter")
@@ -78,7 +78,7 @@ import Testing
             """)
     }
 
-    @Test func fieldsOfACloudObjectGetTheMapAlone() {
+    @Test func fieldsOfACloudObjectGetOnlyTheMap() {
         expectExpansion(
             of: """
                 @CloudRecord
@@ -102,7 +102,7 @@ import Testing
             """)
     }
 
-    @Test func keysOfAClassAreThoseThatAreMarked() {
+    @Test func onlyMarkedPropertiesOfAClassAreKeys() {
         expectExpansion(
             of: """
                 @CloudRecord

@@ -114,7 +114,7 @@ final class Keeper {
         #expect(address?.action == .deleteSelf)
     }
 
-    @Test func mapOfAMacroTypeIsTheOneWrittenByHand() async throws {
+    @Test func mapOfAMacroTypeEqualsTheHandWrittenOne() async throws {
         let phone = try await device("phone")
         #expect(
             phone.mapping.diagram == """

@@ -77,7 +77,7 @@ import Testing
             sentence: "Mark name once: its marks contradict each other.", column: 17,
             stripped: "var name = 1"),
     ])
-    func propertyThatCannotBeMappedIsAnErrorAtItsPlace(given: Case) {
+    func unmappablePropertyIsAnErrorAtItsPlace(given: Case) {
         let stripped = given.stripped ?? given.variable
         expectProblem(
             given.sentence, line: 4, column: given.column,
@@ -125,7 +125,7 @@ import Testing
             at: location)
     }
 
-    @Test func everyMistakeOfATypeIsSaid() {
+    @Test func everyMistakeOfATypeIsReported() {
         let declare = "or mark the property that holds the"
         expectExpansion(
             of: """

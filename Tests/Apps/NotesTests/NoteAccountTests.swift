@@ -31,7 +31,7 @@ struct NoteAccountTests {
     }
 
     /// The account-change notification is enough.
-    @Test func accountChangeIsHeard() async throws {
+    @Test func accountChangeNotificationSwitchesTheNote() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("Alice's own")
@@ -65,7 +65,7 @@ struct NoteAccountTests {
         #expect(try await world.open("tablet").text == "not sent either")
     }
 
-    @Test func signOutAnywayLosesWhatWasNotSent() async throws {
+    @Test func forcedSignOutDiscardsUnsentText() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("sent")
@@ -77,7 +77,7 @@ struct NoteAccountTests {
     }
 
     /// Another program may sign the user in: the app finds the user at the next start.
-    @Test func noteOfBeforeSignInIsAdoptedAtTheNextStart() async throws {
+    @Test func noteTypedBeforeSignInIsAdoptedAtTheNextStart() async throws {
         let world = try NotesWorld()
         let before = try await world.open("phone", user: nil)
         try await before.app.type("typed before")
@@ -92,7 +92,7 @@ struct NoteAccountTests {
     }
 
     /// The app works before a user signs in, and the typed text becomes the user's.
-    @Test func noteOfBeforeSignInIsAdopted() async throws {
+    @Test func noteTypedBeforeSignInIsAdopted() async throws {
         let world = try NotesWorld()
         let tablet = try await world.open("tablet")
         try await tablet.save("older, in the cloud")
@@ -130,7 +130,7 @@ struct NoteAccountTests {
         #expect(await phone.text.isEmpty)
     }
 
-    @Test func availabilityIsSaidForEachState() async throws {
+    @Test func eachAccountStateHasItsSentence() async throws {
         let world = try NotesWorld()
         func availability(_ device: NoteDevice) async -> String {
             await device.status.availabilitySentence

@@ -30,7 +30,7 @@ struct NoteConflictTests {
     }
 
     /// An edit of a text that was seen before is later than that text, whatever the clock says.
-    @Test func slowClockLosesNothing() async throws {
+    @Test func editWithASlowClockWinsOverTheTextItChanged() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         let note = try CloudKitNote(
@@ -122,7 +122,7 @@ struct NoteConflictTests {
         #expect(partial(CKError(.changeTokenExpired)).isChangeTokenExpired())
     }
 
-    @Test func olderAppLeavesNewerNoteAlone() async throws {
+    @Test func olderAppDoesNotChangeNewerNote() async throws {
         let world = try NotesWorld()
         let (old, new) = (
             try await world.open("old"), try await world.open("new", version: 2)

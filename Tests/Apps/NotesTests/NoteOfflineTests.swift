@@ -8,7 +8,7 @@ import Testing
 /// The app without the service, and when the service refuses requests.
 @Suite(.timeLimit(.minutes(20)))
 struct NoteOfflineTests {
-    @Test func offlineEditsGoUpLater() async throws {
+    @Test func offlineEditsAreSentOnceOnline() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         let alice = try await phone.container.userRecordID().recordName
@@ -26,7 +26,7 @@ struct NoteOfflineTests {
         #expect(try await world.open("tablet").text == "on the train")
     }
 
-    @Test func lostServiceIsTriedAgainByItself() async throws {
+    @Test func saveIsRetriedWhileTheServiceIsUnreachable() async throws {
         let world = try NotesWorld()
         let phone = try await world.openTyping(beforeFault: .dropConnectionBeforeCommit)
         // The typing timer fires; from here on only the retry is left.
@@ -50,7 +50,7 @@ struct NoteOfflineTests {
     }
 
     /// The service says how long the app should wait.
-    @Test func retryWaitsAsLongAsAsked() async throws {
+    @Test func retryWaitsForRetryAfter() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         world.cloud.faults.next(
@@ -86,7 +86,7 @@ struct NoteOfflineTests {
     ]
 
     @Test(arguments: refusals.indices)
-    func errorLineSaysWhatToDo(number: Int) async throws {
+    func eachErrorHasItsSentence(number: Int) async throws {
         let refusal = Self.refusals[number]
         let world = try NotesWorld()
         let phone = try await world.open("phone")
@@ -105,7 +105,7 @@ struct NoteOfflineTests {
 
     // MARK: The zone
 
-    @Test func purgedZoneIsMadeAgainWithNextEdit() async throws {
+    @Test func purgedZoneIsRecreatedByTheNextEdit() async throws {
         let world = try NotesWorld()
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         try await phone.save("one")
@@ -125,7 +125,7 @@ struct NoteOfflineTests {
         #expect(await tablet.status.lines == ["In the cloud."])
     }
 
-    @Test func deletedNoteStaysUntilItIsWrittenAgain() async throws {
+    @Test func deletedNoteIsRecreatedByTheNextEdit() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("one")
@@ -139,7 +139,7 @@ struct NoteOfflineTests {
 
     // MARK: The disk
 
-    @Test func killLeavesOldNoteOrNewOne() async throws {
+    @Test func killDuringWriteLeavesOldOrNewNote() async throws {
         let world = try NotesWorld()
         let folder = try LockedFolder(path: world.folder.path + "/device", app: "notes")
         let file = NoteFile(folder: folder.path, owner: "_alice")
@@ -173,7 +173,7 @@ struct NoteOfflineTests {
         }
     }
 
-    @Test func unwritableDiskLeavesNoteAsItWas() async throws {
+    @Test func unwritableDiskKeepsTheStoredNote() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("one")

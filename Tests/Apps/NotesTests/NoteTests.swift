@@ -10,7 +10,7 @@ struct NoteTests {
     private let recordID = CKRecord.ID(
         recordName: "note", zoneID: CKRecordZone(zoneName: "note-zone").zoneID)
 
-    @Test func textTravelsAsAsset() async throws {
+    @Test func textIsSavedAsAsset() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("Buy milk.\nCall Ida.")
@@ -69,7 +69,7 @@ struct NoteTests {
         #expect(try await world.open("tablet").text == "three")
     }
 
-    @Test func zoneIsMadeAtFirstSave() async throws {
+    @Test func zoneIsCreatedAtTheFirstSave() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         let database = phone.container.privateCloudDatabase
@@ -79,7 +79,7 @@ struct NoteTests {
         #expect(try await database.allRecordZones().contains { $0.zoneID == recordID.zoneID })
     }
 
-    @Test func subscriptionIsAlwaysTrueSilentAndSavedOnce() async throws {
+    @Test func silentSubscriptionIsSavedOnce() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         let saves = world.count(SubscriptionsModify.self)
@@ -122,7 +122,7 @@ struct NoteTests {
         #expect(world.cloud.faults.remaining.isEmpty)
     }
 
-    @Test func pushOfAnotherSubscriptionAsksNothing() async throws {
+    @Test func pushOfAnotherSubscriptionStartsNoFetch() async throws {
         let world = try NotesWorld()
         let phone = try await world.open("phone")
         try await phone.save("one")

@@ -15,7 +15,7 @@ struct SimulatedYearTests {
     private let devices = ["phone", "tablet", "bobs-phone", "bobs-laptop"]
 
     @Test(arguments: Seeds.forTest("SimulatedYearTests", count: 1))
-    func yearEndsEqualEverywhere(seed: UInt64) async throws {
+    func allDevicesConvergeAfterAYear(seed: UInt64) async throws {
         var generator = SeededGenerator(seed: seed)
         let world = try ShoppingWorld()
         let (rounds, entriesPerRound) = isLong ? (365, 55) : (8, 6)

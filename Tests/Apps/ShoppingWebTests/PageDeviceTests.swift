@@ -25,7 +25,7 @@ struct PageDeviceTests {
         return (alice, bob)
     }
 
-    @Test func rowsStandInAisles() async throws {
+    @Test func rowsAreGroupedByAisle() async throws {
         let phone = try await world.device("phone", user: nil)
         try await phone.act(.create(title: " Food "))
         try await phone.act(.add(text: "Cat Food; Milk\n- Bread"))
@@ -37,7 +37,7 @@ struct PageDeviceTests {
         #expect(try await phone.shown().sync.kind == .local)
     }
 
-    @Test func howManyIsShownAndChanged() async throws {
+    @Test func quantityIsShownAndChanged() async throws {
         let phone = try await world.device("phone", user: nil)
         try await phone.act(.create(title: "Food"))
         try await phone.act(.add(text: "2 × Milk; Bread"))
@@ -70,7 +70,7 @@ struct PageDeviceTests {
     }
 
     /// The user's other device is marked by its name, another person by theirs, even if both have the same name.
-    @Test func markNamesThePersonOrOnesOwnDevice() async throws {
+    @Test func changeMarkNamesThePersonOrTheOwnDevice() async throws {
         let (alice, bob) = try await shoppers()
         let tablet = try await world.device(
             "alices-tablet", user: "alice", person: "Alice’s other name")
@@ -103,7 +103,7 @@ struct PageDeviceTests {
         #expect(try await alice.shown().row("Bread")?.isRemoved == false)
     }
 
-    @Test func bothOfflineMerge() async throws {
+    @Test func offlineChangesOfBothDevicesAreMerged() async throws {
         let (alice, bob) = try await shoppers()
         for device in [alice, bob] { try await device.act(.goOffline) }
         try await alice.act(.add(text: "Eggs"))
@@ -138,7 +138,7 @@ struct PageDeviceTests {
         #expect(try await alice.shown().rows.count == 2)
     }
 
-    @Test func linkThatAnybodyMayAskByLetsIn() async throws {
+    @Test func requesterJoinsAfterApproval() async throws {
         let (alice, _) = try await shoppers()
         try await alice.act(.setLink(access: .invited, takesRequests: true))
         let cy = try await world.device("cys-phone", user: "cy")
@@ -177,7 +177,7 @@ struct PageDeviceTests {
         #expect(try await phone.shown().row("Milk")?.isTicked == false)
     }
 
-    @Test func pictureTravelsAndIsRemoved() async throws {
+    @Test func pictureSyncsAndIsRemoved() async throws {
         let (alice, bob) = try await shoppers()
         let milk = try #require(try await alice.shown().row("Milk"))
         let png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 7])
@@ -201,7 +201,7 @@ struct PageDeviceTests {
         #expect(try await bob.picture(of: milk.id) == nil)
     }
 
-    @Test func pictureThatIsNoneIsRefused() async throws {
+    @Test func invalidPictureIsRefused() async throws {
         let phone = try await world.device("phone", user: nil)
         try await phone.act(.create(title: "Food"))
         try await phone.act(.add(text: "Milk"))
@@ -222,7 +222,7 @@ struct PageDeviceTests {
                 == [.gif, nil, nil, nil])
     }
 
-    @Test func refusalsAreSentences() async throws {
+    @Test func refusedActionReturnsASentence() async throws {
         let phone = try await world.device("phone", user: nil)
         #expect(try await phone.act(.create(title: " ")).isError)
         #expect(
@@ -239,7 +239,7 @@ struct PageDeviceTests {
         #expect(try await phone.shown().rows.isEmpty)
     }
 
-    @Test func twiceAndBoughtAreTidied() async throws {
+    @Test func duplicatesAreMergedAndBoughtItemsCleared() async throws {
         let phone = try await world.device("phone", user: nil)
         try await phone.act(.create(title: "Food"))
         try await phone.act(.add(text: "milk; Milk; Bread"))

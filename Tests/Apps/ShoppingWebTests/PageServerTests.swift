@@ -126,7 +126,7 @@ struct PageServerTests {
     }
 
     /// When a page is closed, nothing keeps waiting for it.
-    @Test func pageThatGoesIsForgotten() async throws {
+    @Test func closedPageIsNoLongerWatching() async throws {
         try await serving { page, device in
             var request = HTTPClientRequest(url: page.origin + "/api/states")
             request.headers.add(name: "Authorization", value: "Bearer " + page.secret)
@@ -139,7 +139,7 @@ struct PageServerTests {
         }
     }
 
-    @Test func withoutSecretNothingIsShownOrDone() async throws {
+    @Test func requestWithoutTheSecretIsRefused() async throws {
         let other = try await world.device("other", user: nil)
         let foreign = PageServer(device: other).secret.text
         try await serving { page, device in
@@ -216,7 +216,7 @@ struct PageServerTests {
         }
     }
 
-    @Test func lookingChangesNothing() async throws {
+    @Test func onlyJSONPostPerformsActions() async throws {
         try await serving { page, device in
             for method in [HTTPMethod.GET, .HEAD, .PUT, .DELETE] {
                 let json = try JSONEncoder().encode(PageRequest(.add(text: "Milk")))
@@ -232,7 +232,7 @@ struct PageServerTests {
         }
     }
 
-    @Test func bodiesThatAreTooLargeTooSlowOrNoActionAreRefused() async throws {
+    @Test func oversizedSlowAndMalformedBodiesAreRefused() async throws {
         try await serving(bodySeconds: 0.2) { page, device in
             let large = HTTPClientRequest.Body.bytes(
                 [UInt8](repeating: 32, count: PageServer.bodyBytes + 1))
@@ -254,7 +254,7 @@ struct PageServerTests {
         }
     }
 
-    @Test func filesAreThoseOfTheProgramAlone() async throws {
+    @Test func onlyTheProgramsFilesAreServed() async throws {
         try await serving { page, _ in
             let paths = [
                 "/../Package.swift", "/..%2f..%2fetc/passwd", "/%2e%2e/%2e%2e/etc/passwd",
@@ -283,7 +283,7 @@ struct PageServerTests {
         }
     }
 
-    @Test func onlyNamedPagesMayShowItInFrame() async throws {
+    @Test func onlyNamedOriginsMayFrameThePage() async throws {
         try await serving(framedBy: ["http://127.0.0.1:1"]) { page, _ in
             let policy = try await page.answer("/").headers.first(name: "Content-Security-Policy")
             #expect(policy?.hasSuffix("frame-ancestors http://127.0.0.1:1") == true)

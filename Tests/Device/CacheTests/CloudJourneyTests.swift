@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20)))
-    func notificationBringsChangeToRunningLoop() async throws {
+    func runningLoopFetchesAfterNotification() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["first": "1"])
         var changes = tablet.cache.changes().makeAsyncIterator()

@@ -152,7 +152,7 @@ struct RandomUseTests {
     }()
 
     @Test(arguments: Seeds.forTest("RandomUseTests", count: 12))
-    func newestEditWinsOnEveryDevice(seed: UInt64) async throws {
+    func devicesConvergeToTheNewestEdits(seed: UInt64) async throws {
         let cloud = TestCloud()
         let scope: CKDatabase.Scope = seed.isMultiple(of: 2) ? .private : .public
         var use = Use(devices: [], numbers: SeededNumbers(seed: seed))

@@ -64,7 +64,7 @@ struct ServiceTests {
         #expect(phone.transport.state.withLock { $0.mostUnderWay } == 3)
     }
 
-    @Test func concurrentSavesOfOneObjectFollowEachOther() async throws {
+    @Test func concurrentSavesOfOneObjectAreSerialized() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let person = phone.addPerson("Anna")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -106,7 +106,7 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
-    @Test func lockedMappingSendsNothingAndForgetsNothing() async throws {
+    @Test func lockedMappingSendsItsChangesOnceUnlocked() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let old = phone.addPerson("Old")
         try await phone.mapping.save(old)
@@ -126,7 +126,7 @@ struct ServiceTests {
             try await phone.records("Person").map { $0["firstName"] as String? } == ["Anna"])
     }
 
-    @Test func ignoredObjectsAreLeftAloneBothWays() async throws {
+    @Test func ignoredObjectsAreNeitherSavedNorUpdated() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let draft = phone.addPerson("Draft") { $0.isDraft = true }
@@ -153,7 +153,7 @@ struct ServiceTests {
     }
 
     /// The setup's condition ignores objects of any type.
-    @Test func objectsIgnoredAtSetupAreLeftAlone() async throws {
+    @Test func objectsIgnoredAtSetupAreNotSaved() async throws {
         let phone = try await MappedDevice(
             cloud, "phone",
             ignoring: { entity in
@@ -175,7 +175,7 @@ struct ServiceTests {
 
     /// One push for a new object, one for an edit, one for a deletion: each one brings only its own change.
     @Test(arguments: [CKDatabase.Scope.private, .public])
-    func pushBringsWhatItIsAbout(scope: CKDatabase.Scope) async throws {
+    func pushFetchesOnlyItsOwnChange(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
         let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         try await phone.sync()

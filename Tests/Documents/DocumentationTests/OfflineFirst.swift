@@ -109,7 +109,7 @@ enum OfflineFirst {
 
 @Suite struct OfflineFirstTests {
     /// Runs the guide's code from the first line to the last, against a complete cloud.
-    @Test(.timeLimit(.minutes(20))) func guideRuns() async throws {
+    @Test(.timeLimit(.minutes(20))) func guideCodeRunsAgainstTestCloud() async throws {
         let cloud = TestCloud()
         let container = try await cloud.container(
             "iCloud.org.example.Notes", user: "alice", device: "phone")

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func operationsBringNamesToTheOtherDevice() async throws {
+    @Test func operationsSyncNamesBetweenDevices() async throws {
         let cloud = TestCloud()
         let phone = HutsByOperations(try await container(cloud, "phone"))
         let tablet = HutsByOperations(try await container(cloud, "tablet"))
@@ -36,7 +36,7 @@ import Testing
         #expect(await phone.names == ["Alpenrose"])
     }
 
-    @Test func engineWithACacheBringsNamesToTheOtherDevice() async throws {
+    @Test func engineWithACacheSyncsNamesBetweenDevices() async throws {
         let cloud = TestCloud()
         let paths = [path(), path()]
         defer { remove(paths) }
@@ -59,7 +59,7 @@ import Testing
         for device in devices { #expect(try await device.names() == ["Alpenrose"]) }
     }
 
-    @Test func cacheBringsNamesToTheOtherDevice() async throws {
+    @Test func cacheSyncsNamesBetweenDevices() async throws {
         let cloud = TestCloud()
         let paths = [path(), path()]
         defer { remove(paths) }

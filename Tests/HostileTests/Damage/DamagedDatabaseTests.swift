@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The checks of all databases at the start skip the damaged one.
-    @Test func startPassesByDamagedDatabase() throws {
+    @Test func startSkipsDamagedDatabase() throws {
         let folder = try TemporaryFolder()
         let file = try Self.fill(folder)
         try Self.damage(file, .flippedHeader)

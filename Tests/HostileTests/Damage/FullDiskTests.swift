@@ -19,7 +19,7 @@ import Testing
 
     /// The disk is mounted in a namespace of the service's process, so that it disappears with the process.
     @Test(.enabled(if: mayMount, "The small disk that this test fills may not be mounted here."))
-    func fullDiskIsReadOnlyUntilThereIsRoom() throws {
+    func fullDiskIsReadOnlyUntilSpaceIsFreed() throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(
             atPath: folder.path + "/disk", withIntermediateDirectories: false)

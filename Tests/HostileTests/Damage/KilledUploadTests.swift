@@ -68,7 +68,7 @@ import Testing
     private static let film = (0..<12_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 9) }
 
     /// The process is killed while bytes arrive; the next process continues with what was stored.
-    @Test func killedServiceKeepsWhatItHad() throws {
+    @Test func killedServiceKeepsStoredUploadBytes() throws {
         let folder = AttackedFolder()
         var service = try AttackedService(["--dev"], storage: ["--data", folder.path])
         var uploader = try Uploader(service)
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// Unfinished uploads count: a user cannot leave more of them than may be in progress.
-    @Test func leftUploadsAreBounded() throws {
+    @Test func unfinishedUploadsAreLimited() throws {
         let service = try AttackedService(
             ["--dev", "--limit", "uploadsPerUser=3", "--limit", "privateDatabaseBytes=1_000_000"])
         let uploader = try Uploader(service)

@@ -30,7 +30,7 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
-    @Test func loginTellsTokenOnlyWhenAsked() throws {
+    @Test func loginPrintsTokenOnlyOnRequest() throws {
         let (instance, token) = try serve()
         let environment = [
             "STRATUS_URL": instance.url, "STRATUS_API_TOKEN": token,

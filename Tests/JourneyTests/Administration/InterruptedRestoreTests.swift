@@ -36,7 +36,7 @@ import Testing
         return names
     }
 
-    @Test func killedRestoreLeavesOldOrNew() throws {
+    @Test func killedRestoreLeavesOldOrNewFolder() throws {
         let (old, new, place) = (
             try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder()
         )

@@ -126,7 +126,7 @@
             #expect(instance.terminate() == 0)
         }
 
-        @Test func notesStayEachPersonsOwnOnTheirTwoDevices() throws {
+        @Test func notesSyncBetweenDevicesOfOneUserOnly() throws {
             let instance = try ServedInstance(dataFolder: service.path, arguments: [])
             let opened = try open("notes", container: "iCloud.org.stratus.Notes", instance.url)
             let (phone, tablet, bobs, laptop) = (opened[0], opened[1], opened[2], opened[3])

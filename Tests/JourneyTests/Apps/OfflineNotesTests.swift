@@ -25,7 +25,7 @@
                 executable: "offline-notes", file: homes[number].path + "/notes.sqlite")
         }
 
-        @Test func exampleGoesOnFromItsFileAndReachesOthers() throws {
+        @Test func notesMadeOfflineSyncAfterRestart() throws {
             var service = try ServedInstance(dataFolder: data.path + "/service")
             var phone = try open(service, 0, user: "ida")
             try phone.tap("add milk \(picture)", "saved")

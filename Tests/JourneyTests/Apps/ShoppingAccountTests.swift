@@ -33,7 +33,7 @@ import Testing
     }
 
     /// An earlier release kept the lists of all tokens in one file.
-    @Test func formerFileGoesToItsUserAlone() throws {
+    @Test func fileOfEarlierReleaseIsAdoptedByItsUserOnly() throws {
         let (alice, bob) = (try token(of: "alice"), try token(of: "bob"))
         let instance = try ServedInstance(dataFolder: service.path, arguments: [])
         _ = try shop(alice, instance.url, ["new Party", "sync", "offline", "add Candles"])
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Lists that were never synced name no user, so no user gets them.
-    @Test func formerFileThatNeverSyncedIsLeftAlone() throws {
+    @Test func fileOfEarlierReleaseThatNeverSyncedIsLeftAlone() throws {
         let alice = try token(of: "alice")
         let instance = try ServedInstance(dataFolder: service.path, arguments: [])
         _ = try shop(nil, instance.url, ["new Party", "add Candles"])

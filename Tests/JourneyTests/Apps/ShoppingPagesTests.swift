@@ -64,7 +64,7 @@ struct ShoppingPagesTests {
         try browser.press("#sync-sheet .close")
     }
 
-    @Test func listIsSharedGoesOfflineMergesAndEnds() throws {
+    @Test func sharedListMergesOfflineChangesAndIsDeleted() throws {
         let browser = try Browser(width: 1_320, height: 900, folder: folder)
         try browser.open(address)
         for device in [phone, tablet, bobs] {
@@ -131,7 +131,7 @@ struct ShoppingPagesTests {
     }
 
     /// A picture is chosen on one page, shown on the other one with alternative text, and removed.
-    @Test func pictureOfItemIsShownToTheOther() throws {
+    @Test func pictureOfItemIsShownToOtherParticipant() throws {
         let file = folder.path + "/picture.png"
         let pixel = Data(
             base64Encoded: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
@@ -174,7 +174,7 @@ struct ShoppingPagesTests {
     }
 
     /// While shopping, others' additions wait, and the focus does not move.
-    @Test func additionsWaitWhileShoppingAndFocusStays() throws {
+    @Test func additionsOfOthersWaitAndKeepFocusWhileShopping() throws {
         let browser = try Browser(width: 1_320, height: 900, folder: folder)
         try browser.open(address)
         try browser.enterFrame(titled: phone)
@@ -207,7 +207,7 @@ struct ShoppingPagesTests {
 
     /// Every control has a label, the keyboard reaches all of them in order, and the text has enough contrast, light
     /// and dark.
-    @Test func pageIsForEverybody() throws {
+    @Test func pageIsAccessible() throws {
         let browser = try Browser(width: 390, height: 844, folder: folder)
         try browser.open(address)
         try browser.wait("document.querySelector(`iframe[title='\(bobs)']`)")

@@ -69,7 +69,7 @@ struct ShoppingTogetherTests {
     }
 
     /// The app is not in step while the service refuses a change, and says how to go online again.
-    @Test func refusedChangeIsNotInStep() throws {
+    @Test func refusedChangeIsReportedAsNotSynced() throws {
         let instance = try ServedInstance(dataFolder: nil)
         _ = try shop("bob", at: instance, typing: ["sync"])
         let shared = try shop(
@@ -96,7 +96,7 @@ struct ShoppingTogetherTests {
     }
 
     /// Lists from before there was an account are sent to it, and a command that ends at once has sent its changes.
-    @Test func listOfBeforeTheServiceIsSentAndDeletedForGood() throws {
+    @Test func listMadeBeforeSignInIsSentAndItsDeletionIsPermanent() throws {
         let instance = try ServedInstance(dataFolder: nil)
         func onNewDevice(_ command: [String]) throws -> String {
             try FileManager.default.removeItem(atPath: folder.path + "/alice")
@@ -132,7 +132,7 @@ struct ShoppingTogetherTests {
     }
 
     /// Serves the lists as a page to a browser on this machine, until a signal stops it.
-    @Test func pageIsServedToWhoHasTheAddress() throws {
+    @Test func pageRequiresTheSecretInItsAddress() throws {
         _ = try shop("alice", ["do", "new", "Food"])
         _ = try shop("alice", ["do", "add", "milk"])
         let output = Pipe()
@@ -187,7 +187,7 @@ struct ShoppingTogetherTests {
     }
 
     /// Alice shares a list, invites Bob and removes him, all on the share sheet.
-    @Test func listIsSharedOnTheSheet() throws {
+    @Test func listIsSharedFromTheShareSheet() throws {
         let instance = try ServedInstance(dataFolder: nil)
         #expect(try shop("bob", at: instance, typing: ["sync"]).contains("In step"))
         _ = try shop("alice", at: instance, typing: ["new Food", "sync"])
@@ -225,7 +225,7 @@ struct ShoppingTogetherTests {
     }
 
     /// A resized window is redrawn at once, and mistyped keys do nothing.
-    @Test func screenFollowsItsWindow() throws {
+    @Test func resizedWindowIsRedrawn() throws {
         _ = try shop("alice", ["do", "new", "Food"])
         _ = try shop("alice", ["do", "add", "a very long name of something to buy"])
         let window = try window()
@@ -251,7 +251,7 @@ struct ShoppingTogetherTests {
 
     /// The terminal shows libraries' log lines only if they are asked for.
     @Test(arguments: [nil, "notice"])
-    func logLinesAreShownToWhoAsks(_ level: String?) throws {
+    func logLinesAreShownOnlyIfEnabled(_ level: String?) throws {
         let instance = try ServedInstance(dataFolder: nil)
         let errors = Pipe()
         var environment = environment("alice", instance)

@@ -99,7 +99,7 @@
             return (phone, tablet)
         }
 
-        @Test("A local copy follows adding, editing with kept system fields, and deleting")
+        @Test("A local copy follows adding, editing and deleting with stored system fields")
         func tasksSyncBetweenDevices() throws {
             let (phone, tablet) = try pairOfTasks("one Oil the gate", "two Mend the net")
             #expect(tablet.lines.contains("record changed: one Oil the gate"))
@@ -113,7 +113,7 @@
             #expect(try phone.tap("rows", "rows") == "1")
         }
 
-        @Test("A database subscription's push brings the changes of the scope that it names")
+        @Test("A database subscription's push fetches the changes of its scope")
         func databasePushFetchesChangedTasks() throws {
             let (phone, tablet) = try pairOfTasks()
             try tablet.tap("register", "registered")
@@ -137,7 +137,7 @@
             #expect(try tablet.tap("rows", "rows") == "201")
         }
 
-        @Test("A zone that another device deleted leaves the local copy")
+        @Test("A zone that another device deleted is removed from the local copy")
         func deletedTasksZoneClearsLocalCopy() throws {
             let (phone, tablet) = try pairOfTasks("one Oil the gate")
             try phone.tap("clear", "cleared")

@@ -6,7 +6,7 @@
     /// The demo project of Documentation/Mapping.md, as two devices of a user against `stratus serve`.
     @Suite(.timeLimit(.minutes(20)))
     struct MappingDemoTests {
-        @Test func mappedObjectsFollowEachOtherOnTwoDevices() throws {
+        @Test func mappedObjectsSyncBetweenTwoDevices() throws {
             let service = try ServedInstance(dataFolder: nil)
             let homes = [try TemporaryFolder(), try TemporaryFolder()]
             let devices = try ["phone", "tablet"].enumerated().map { number, name in

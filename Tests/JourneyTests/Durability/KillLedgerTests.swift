@@ -27,7 +27,7 @@
             #expect(Self.ledger(Self.phone).violations(atEnd: [Self.stored]).isEmpty)
         }
 
-        @Test func changeAtTheKillMayHaveHappenedOrNot() {
+        @Test func changeInterruptedByTheKillMayBeMissing() {
             let ledger = Self.ledger(Self.cut)
             #expect(ledger.violations(atEnd: [Self.stored]).isEmpty)
             let edited = Self.row("r phone.0.1 phone.0.2 phone.0.5")
@@ -73,7 +73,7 @@
             #expect(ledger.violations(atEnd: [edited]).isEmpty)
         }
 
-        @Test func deletionByAnotherDeviceExplainsAbsence() {
+        @Test func deletionByAnotherDeviceIsNoLoss() {
             let tablet = [
                 "1000 life tablet.0", "2000 begin tablet.0.1 delete r", "2001 end tablet.0.1",
             ]

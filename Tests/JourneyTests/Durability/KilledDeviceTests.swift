@@ -14,7 +14,7 @@
         @Test(
             .timeLimit(.minutes(20)),
             arguments: Seeds.forTest("KilledDeviceTests", count: 1))
-        func killAtAnyMomentLosesDoublesAndBringsBackNothing(_ seed: UInt64) async throws {
+        func killAtAnyMomentLosesDuplicatesAndRestoresNothing(_ seed: UInt64) async throws {
             let world = try KillWorld(seed: seed)
             for number in 0..<Self.killCount { try await world.kill(number, at: nil) }
             let (violations, counts) = try world.end()
@@ -28,7 +28,7 @@
             arguments: [
                 ("acknowledgesAhead", ["lost", "back"]), ("repeatsUnsent", ["doubled"]),
             ])
-        func badDeviceIsFound(_ fault: String, _ words: [String]) async throws {
+        func faultyDeviceIsDetected(_ fault: String, _ words: [String]) async throws {
             let world = try KillWorld(seed: 7, fault: fault)
             for number in 0..<12 { try await world.kill(number, at: .afterSave) }
             let (violations, _) = try world.end()

@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoredFormatFixture.services)
-    func doctorFindsNothing(_ name: String) throws {
+    func doctorReportsStoredFolderAsHealthy(_ name: String) throws {
         let fixture = try StoredFormatFixture(name)
         let run = try CommandRun(["doctor", "--data", fixture.dataFolder])
         #expect(run.status == 0, "\(run.output)")
@@ -155,7 +155,7 @@ import Testing
 
     /// Stored events are sent as notifications, and leave the outbox.
     @Test(.timeLimit(.minutes(20)), arguments: StoredFormatFixture.services)
-    func outboxIsEmptied(_ name: String) async throws {
+    func outboxEventsAreDispatched(_ name: String) async throws {
         let fixture = try StoredFormatFixture(name)
         // Her first file is that of the container Formats in development.
         let ending = "/" + (try fixture.fact("alice")) + ".sqlite"
@@ -178,7 +178,7 @@ import Testing
         arguments: [
             ("2026-11-epochs", Set([1, 2, 3]), 62), ("2026-11-compound", Set([1, 2, 3, 4]), 64),
         ])
-    func longChangesAreCarriedOut(
+    func longChangesAreContinued(
         _ name: String, _ underWay: Set<Int>, _ shared: Int
     ) async throws {
         let fixture = try StoredFormatFixture(name)
@@ -209,7 +209,7 @@ import Testing
 
     /// The shopping app continues after the earlier one: its queue is sent to the stored service.
     @Test(arguments: StoredFormatFixture.services)
-    func shoppingAppSendsWhatWaited(_ name: String) throws {
+    func shoppingAppSendsItsPendingChanges(_ name: String) throws {
         let (fixture, instance) = try served(name)
         let device = try TemporaryFolder()
         try FileManager.default.copyItem(

@@ -31,7 +31,7 @@
         private let database = "/database/1/\(Session.container)/development/"
 
         /// Fifty megabytes pass in both directions, as a form like other clients send; nginx refuses more.
-        @Test func largestAssetPassesBothWays() throws {
+        @Test func largestAssetIsUploadedAndDownloaded() throws {
             let (nginx, instance) = try start()
             defer { nginx.stop() }
             let query = try query(nginx)
@@ -65,7 +65,7 @@
         }
 
         /// A waiting poll gets a change's notification, and one without a notification ends after the service's time.
-        @Test func longPollsPass() throws {
+        @Test func longPollsReturnNotificationOrTimeOut() throws {
             let (nginx, instance) = try start(["longPollSeconds=3"])
             defer { nginx.stop() }
             let query = try query(nginx)
@@ -103,7 +103,7 @@
         }
 
         /// nginx waits longer than the service's default limits.
-        @Test func documentedTimesFitTheServicesOwn() throws {
+        @Test func documentedTimeoutsExceedTheServicesTimeouts() throws {
             let configuration = try Nginx.documented()
             let line = try #require(
                 configuration.split(separator: "\n").first { $0.contains("proxy_read_timeout") })
@@ -117,7 +117,7 @@
         }
 
         /// Rates apply to the address that connects to nginx, whatever the client claims.
-        @Test func clientsCountByTheirOwnAddresses() throws {
+        @Test func rateLimitsUseTheClientsAddress() throws {
             let (nginx, instance) = try start([
                 "requestsPerSecondPerAddress=1", "requestsInBurstPerAddress=10",
             ])

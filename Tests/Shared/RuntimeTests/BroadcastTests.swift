@@ -3,7 +3,7 @@ import Testing
 @testable import StratusRuntime
 
 @Suite struct BroadcastTests {
-    @Test func everyListenerGetsWhatIsSentAfterItCame() async {
+    @Test func listenerReceivesElementsSentAfterItsStart() async {
         let broadcast = Broadcast<Int>()
         broadcast.send(0)
         let early = broadcast.stream()
@@ -15,7 +15,7 @@ import Testing
         #expect(await late.reduce(into: []) { $0.append($1) } == [2])
     }
 
-    @Test func listenerThatDoesNotLookKeepsTheNewest() async {
+    @Test func boundedListenerBuffersTheNewestElements() async {
         let broadcast = Broadcast<Int>()
         let newest = broadcast.stream(bufferingPolicy: .bufferingNewest(2))
         let all = broadcast.stream()
@@ -25,7 +25,7 @@ import Testing
         #expect(await all.reduce(into: []) { $0.append($1) } == [1, 2, 3, 4])
     }
 
-    @Test func listenersAfterTheEndGetWhatComesThen() async {
+    @Test func listenerAfterFinishReceivesLaterElements() async {
         let broadcast = Broadcast<Int>()
         let first = broadcast.stream()
         broadcast.finish()
@@ -37,7 +37,7 @@ import Testing
         #expect(await second.reduce(into: []) { $0.append($1) } == [2])
     }
 
-    @Test func oneListenersEndIsNotTheOthers() async {
+    @Test func endOfOneListenerKeepsTheOthers() async {
         let broadcast = Broadcast<Int>()
         let other = broadcast.stream()
         do {

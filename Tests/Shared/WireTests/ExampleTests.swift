@@ -89,7 +89,7 @@ import Testing
         #expect(try example.rewrite(once, .standard) == once)
     }
 
-    @Test("No example file is forgotten")
+    @Test("Every example file is listed")
     func everyExampleFileIsListed() throws {
         let files = try Fixtures.names(in: "Examples").filter { !$0.contains(".written.") }
         #expect(files == Self.examples.map { $0.name + ".json" })

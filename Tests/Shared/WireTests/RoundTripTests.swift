@@ -6,7 +6,7 @@ import Testing
 /// Every written value is read as the same value.
 @Suite struct RoundTripTests {
     @Test(
-        "Requests, with both parsers",
+        "Requests round-trip in both parsers",
         arguments: Seeds.forTest("RoundTripTests, requests", count: 300))
     func requestRoundTripsInBothParsers(seed: UInt64) throws {
         var generator = Generator(seed: seed)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("Answers", arguments: Seeds.forTest("RoundTripTests, answers", count: 300))
+    @Test("Answers round-trip", arguments: Seeds.forTest("RoundTripTests, answers", count: 300))
     func answerRoundTrips(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let answer = generator.answer()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "Fields, also with numbers as strings",
+        "Fields round-trip, also with numbers as strings",
         arguments: Seeds.forTest("RoundTripTests, fields", count: 300))
     func fieldsRoundTripWithNumbersAsStrings(seed: UInt64) throws {
         var generator = Generator(seed: seed)
@@ -38,9 +38,9 @@ import Testing
     }
 
     @Test(
-        "Fields of some names",
+        "Named fields are a subset of all fields",
         arguments: Seeds.forTest("RoundTripTests, named fields", count: 100))
-    func namedFieldsAreThoseOfAll(seed: UInt64) throws {
+    func namedFieldsAreASubsetOfAllFields(seed: UInt64) throws {
         var generator = Generator(seed: seed)
         let fields = try generator.fields().values()
         let encoded = RecordFields.encoded(RecordFields.values(fields).encoded())

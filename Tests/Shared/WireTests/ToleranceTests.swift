@@ -54,7 +54,7 @@ import Testing
         ),
     ]
 
-    @Test("Aliases and strings of digits are understood", arguments: tagged)
+    @Test("Type aliases and numbers as strings are read", arguments: tagged)
     func typeAliasesAndNumberStringsAreRead(type: String, json: String, value: FieldValue) throws {
         #expect(
             try field(#"{"value":\#(json),"type":"\#(type)"}"#) == Field(name: "a", value: value))
@@ -100,12 +100,12 @@ import Testing
         #"{"value":"AQI=","type":"BYTES","isEncrypted":true}"#,
     ]
 
-    @Test("A value comes back under the type it was sent with", arguments: encryptedValues)
-    func encryptedTypeComesBack(_ json: String) throws {
+    @Test("An encrypted value keeps the type it was sent with", arguments: encryptedValues)
+    func encryptedTypeRoundTrips(_ json: String) throws {
         #expect(String(decoding: wireBytes(of: try field(json)), as: UTF8.self) == json)
     }
 
-    @Test("Of repeated keys the last one counts")
+    @Test("The last one of repeated keys is used")
     func lastOfRepeatedKeysCounts() throws {
         let few = try RecordFields.encoded(
             Array(#"{"a":{"value":1},"b":{"value":2},"a":{"value":3}}"#.utf8)
@@ -141,7 +141,7 @@ import Testing
                 ]))
     }
 
-    @Test("A parent is left alone, set or cleared")
+    @Test("A parent is unchanged, set or cleared")
     func parentIsAbsentSetOrCleared() throws {
         func parent(_ json: String) throws -> RecordDictionary.ParentChange {
             try read(RecordDictionary.self, json).parentRecordName
@@ -151,7 +151,7 @@ import Testing
         #expect(try parent(#"{"parent":{"recordName":"p"}}"#) == .some("p"))
     }
 
-    @Test("changes/zone fills defaults from the top, in both spellings of the flag")
+    @Test("Zones of changes/zone inherit top-level defaults, in both spellings of the flag")
     func zoneChangesInheritTopLevelDefaults() throws {
         let request = try read(
             ChangesZone.Request.self,
@@ -170,7 +170,7 @@ import Testing
             ])
     }
 
-    @Test("Zones of a lookup come bare or wrapped")
+    @Test("Zones of a lookup are read bare or wrapped")
     func zoneLookupReadsBareAndWrappedZones() throws {
         let request = try read(
             ZonesLookup.Request.self,
@@ -183,7 +183,7 @@ import Testing
             ])
     }
 
-    @Test("System fields come under either key, and a place wrapped or bare")
+    @Test("System fields are read under either key, and a location bare or wrapped")
     func queryReadsAlternativeSpellings() throws {
         let request = try read(
             RecordsQuery.Request.self,

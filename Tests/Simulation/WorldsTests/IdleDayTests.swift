@@ -13,7 +13,7 @@ import Testing
     private static let zone = CKRecordZone.ID(zoneName: "List")
 
     @Test(arguments: [(changes: 0, requests: 220, bytes: 60_000), (100, 450, 230_000)])
-    func dayCostsLittle(changes: Int, requests: Int, bytes: Int) async throws {
+    func dayStaysWithinItsRequestBudget(changes: Int, requests: Int, bytes: Int) async throws {
         let listening = try await Self.cost(changes: changes)
         print(
             "A day with \(changes) changes: \(listening.requests.count) requests of "
@@ -36,7 +36,7 @@ import Testing
     }
 
     /// Mission F1: while the service sends notifications, no changes are fetched by the clock.
-    @Test func listeningDeviceFetchesNothingByTheClock() async throws {
+    @Test func listeningDeviceDoesNotPoll() async throws {
         let requests = try await Self.cost(changes: 0).requests
         #expect(Set(requests) == [SubscriptionsLookup.path])
     }

@@ -9,7 +9,7 @@ import Testing
 
     /// The seeds that broke a promise once, and fresh ones if they are asked for.
     @Test(arguments: Seeds.forTest("SimulationTests", count: hasFreshWorlds ? 12 : 0))
-    func worldKeepsItsPromises(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
+    func worldHasNoViolations(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
 
     private static let stories: [(seed: UInt64, steps: Set<Int>)] = [
         (398, [19, 20, 25, 27, 59]), (398, [19, 20, 25, 52, 56, 59]),
@@ -50,7 +50,7 @@ import Testing
 
     /// The shortened stories of seeds that failed.
     @Test(arguments: stories)
-    func shortStoryKeepsItsPromises(_ seed: UInt64, _ steps: Set<Int>) {
+    func shortenedStoryHasNoViolations(_ seed: UInt64, _ steps: Set<Int>) {
         check(Simulation.run(seed: seed, keeping: steps))
     }
 
@@ -68,13 +68,13 @@ import Testing
         (.acknowledgesNothing, 1),
         (.forgetsDeletedZones, 314), (.hidesZones, 7), (.trustsPushes, 4),
     ])
-    func faultOfTheCodeIsFound(_ mutation: Mutation, _ seed: UInt64) {
+    func mutationIsDetected(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)
         check(Simulation.run(seed: seed))
     }
 
     /// Each pair that occurred too rarely is listed, including those that never occurred.
-    @Test func tableNamesScarcePairs() {
+    @Test func tableListsRarePairs() {
         let table = FaultTable()
         table.add(["no route": ["records/modify": 500, "assets/get": 499], "kill": ["steps": 3]])
         let lines = table.scarcePairs(below: 500)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])
-    func oneSeedIsOneRun(_ seed: UInt64) {
+    func worldIsDeterministicPerSeed(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)
         let second = Simulation.run(seed: seed, keepsLines: true)
         #expect(first.lines == second.lines)

@@ -20,7 +20,7 @@ import Testing
             recordType: "Item", recordID: CKRecord.ID(recordName: name, zoneID: zone.zoneID))
     }
 
-    @Test func cutOffDeviceHasNoNetworkAndOthersHave() async throws {
+    @Test func cutOffFaultAffectsOneDevice() async throws {
         let (phone, tablet) = (try await database("phone"), try await database("tablet"))
         _ = try await phone.save(zone)
         cloud.faults(on: "phone").isCutOff = true
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit])
-    func lostAnswerIsOfOneDeviceAndOneRequest(_ effect: DeviceFaults.Effect) async throws {
+    func lostAnswerFaultAffectsOneRequestOfOneDevice(_ effect: DeviceFaults.Effect) async throws {
         let (phone, tablet) = (try await database("phone"), try await database("tablet"))
         _ = try await phone.save(zone)
         let faults = cloud.faults(on: "phone")
@@ -46,7 +46,7 @@ import Testing
                 == (effect == .dropConnectionAfterCommit ? 2 : 1))
     }
 
-    @Test func refusalSaysWhenToComeAgain() async throws {
+    @Test func answerFaultHasRetryAfter() async throws {
         let phone = try await database("phone")
         cloud.faults(on: "phone").nextRequests(1, .answer(.throttled, retryAfterSeconds: 30))
         do {
@@ -59,7 +59,9 @@ import Testing
     }
 
     /// A loop that gets no notification fetches when it is time; a duplicate notification does no harm.
-    @Test(arguments: [0, 1, 2]) func notificationComesSoOften(times: Int) async throws {
+    @Test(arguments: [0, 1, 2]) func notificationFaultDropsOrDuplicatesNotifications(times: Int)
+        async throws
+    {
         let world = SeededWorld(seed: 7)
         try await world.run {
             let cloud = TestCloud(seeded: world)

@@ -6,7 +6,7 @@ import Testing
 
 /// Time, random numbers and the order of tasks from one seed.
 @Suite struct SeededWorldTests {
-    @Test func timePassesOnlyWhenNothingRuns() async throws {
+    @Test func timeAdvancesOnlyWhenAllTasksWait() async throws {
         let world = SeededWorld(seed: 7)
         let times = try await world.run { () -> [Double] in
             let clock = world.world("a", skewMilliseconds: 5)
@@ -18,7 +18,7 @@ import Testing
         #expect(times == [0, 30])
     }
 
-    @Test func orderOfTasksDependsOnTheSeedAlone() async throws {
+    @Test func orderOfTasksIsDeterministicPerSeed() async throws {
         func order(_ seed: UInt64) async throws -> [Int] {
             let world = SeededWorld(seed: seed)
             return try await world.run {
@@ -57,7 +57,7 @@ import Testing
         #expect(ended == 0)
     }
 
-    @Test func waitForWhatNeverComesThrowsStuck() async {
+    @Test func waitWithoutWakeThrowsStuck() async {
         let world = SeededWorld(seed: 7)
         await #expect(throws: SeededWorld.Stuck.self) {
             try await world.run {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func whatGoesOnForeverThrowsEndless() async {
+    @Test func busyLoopThrowsEndless() async {
         let world = SeededWorld(seed: 7, stepLimit: 10_000)
         await #expect(throws: SeededWorld.Endless.self) {
             try await world.run {
@@ -78,7 +78,7 @@ import Testing
     }
 
     /// Like a loop that waits for something by the clock.
-    @Test func whatSleepsForeverThrowsEndless() async {
+    @Test func sleepingLoopThrowsEndless() async {
         let world = SeededWorld(seed: 7, stepLimit: 10_000)
         let clock = world.world("phone")
         await #expect(throws: SeededWorld.Endless.self) {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func killedCacheGoesOnWhereItWas() async throws {
+    @Test func killedCacheContinuesAfterRestart() async throws {
         let world = SeededWorld(seed: 7)
         try await world.run {
             let cloud = TestCloud(seeded: world)
@@ -121,7 +121,7 @@ import Testing
     }
 
     /// Assets are files on the disk, and waiting for the disk is a step of the world.
-    @Test func assetsOfFilesInMemoryComeAndGo() async throws {
+    @Test func assetsOfMemoryCachesAreDownloadedAndRemoved() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("seeded-\(UUID().uuidString)")
         // The system removes what is left in its temporary folder.

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Lists created before a sign-in stay in their file until the account's store has them.
-    @Test func listsOfBeforeSignInGoWhenTheyAreAdopted() throws {
+    @Test func listsMadeBeforeSignInAreRemovedOnceAdopted() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(!folder.hasOwnerlessLists)
@@ -45,7 +45,7 @@ import Testing
     }
 
     /// No other user of the device can read the lists, even if an earlier release left them readable.
-    @Test func onlyTheirOwnerReadsTheFiles() throws {
+    @Test func filesAreReadableByTheirOwnerOnly() throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let former = try folder.listsPath(of: .nobody)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// The device identifier tells the service which changes are this device's; it is never the name alone.
-    @Test func devicesOfOneNameAreTwo() throws {
+    @Test func devicesWithOneNameHaveDifferentIdentifiers() throws {
         let paths = [path, path + "-2"]
         defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }
         let identifiers = try paths.map { try LockedFolder(path: $0, app: "shopping").deviceID }
@@ -79,7 +79,7 @@ import Testing
 
     // MARK: A token's user
 
-    @Test func unknownTokenAsksTheServiceAndIsRemembered() async throws {
+    @Test func unknownTokenIsLookedUpAtTheServiceAndRemembered() async throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
         let owner = try await Self.account("secret").owner(knownTokens: folder.knownTokens) {
@@ -94,7 +94,7 @@ import Testing
         #expect(!String(decoding: kept, as: UTF8.self).contains("secret"))
     }
 
-    @Test func unknownTokenOfflineIsRefusedWithASentence() async throws {
+    @Test func unknownTokenIsRefusedOffline() async throws {
         let folder = try DeviceFolder(path: path)
         defer { try? FileManager.default.removeItem(atPath: path) }
         try folder.knownTokens.remember("_alice", of: "secret")

@@ -29,7 +29,7 @@ struct SignOutTests {
     }
 
     /// Lists created before a sign-in are adopted, even if the account already has lists on this device.
-    @Test func listsOfBeforeSignInAreAdopted() async throws {
+    @Test func listsMadeBeforeSignInAreAdopted() async throws {
         let world = try ShoppingWorld()
         let local = try await world.open("local", user: nil)
         let party = try await local.create(title: "Party")
@@ -61,7 +61,7 @@ struct SignOutTests {
     }
 
     /// Earlier versions moved the lists from before a sign-in to the account's file.
-    @Test func fileOfBeforeSignInThatWasMovedIsClaimed() async throws {
+    @Test func movedFileFromBeforeSignInIsClaimed() async throws {
         let world = try ShoppingWorld()
         let local = try await world.open("phone", user: nil)
         let party = try await local.create(title: "Party")
@@ -77,7 +77,7 @@ struct SignOutTests {
     }
 
     /// A command that ends at once waits for these changes as for any others.
-    @Test func leavingAndDeletingAreUnsentUntilTheyAreSent() async throws {
+    @Test func deletionIsPendingUntilItIsSent() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
@@ -131,7 +131,7 @@ struct SignOutTests {
         #expect(try await phone.pendingSentences().isEmpty)
     }
 
-    @Test func lostServiceIsAnnouncedAndItsReturn() async throws {
+    @Test func lossAndReturnOfTheServiceAreReported() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")
@@ -145,7 +145,7 @@ struct SignOutTests {
         try await phone.close()
     }
 
-    @Test func refusedChangeIsResolvedByThePerson() async throws {
+    @Test func refusedChangeIsReportedUntilResolved() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone")
         let weekly = try await phone.create(title: "Groceries")

@@ -22,7 +22,7 @@ import Testing
         ]
     }
 
-    @Test func historyTellsWhoDidWhatWithTheNamesOfThen() {
+    @Test func historyNamesAuthorAndItemNameAtTheTime() {
         let sentences = ActivityHistory(events(week).shuffled()).lines.map(\.sentence)
         #expect(
             Array(sentences.prefix(4)) == [
@@ -44,7 +44,7 @@ import Testing
         #expect(ActivityHistory(events(vegetables)).purchases(of: "zucchini").count == 1)
     }
 
-    @Test func undoTakesEachActionBack() throws {
+    @Test func undoRevertsEachAction() throws {
         let base = [alice.add("Milk", after: nil, at: 1), alice.renameList(to: "Food", at: 2)]
         let changes = [
             bob.tick("Milk", at: 10), bob.remove("Milk", at: 10),
@@ -89,7 +89,7 @@ import Testing
                 ])
     }
 
-    @Test func notesAndCategoriesShow() {
+    @Test func notesAndCategoriesAreRendered() {
         let list = list([
             alice.add("Milk", after: nil, at: 1), alice.add("Candles", after: "Milk", at: 2),
             alice.writer.note("Milk", "2 pints", id: "n", at: 3),
@@ -108,7 +108,7 @@ import Testing
         #expect(list.clearingBought.isEmpty)
     }
 
-    @Test func pictureIsGivenAndTakenAway() {
+    @Test func pictureIsSetAndRemoved() {
         let given = [
             alice.add("Milk", after: nil, at: 1), alice.writer.picture("Milk", id: "p", at: 2),
         ]
@@ -128,7 +128,7 @@ import Testing
                 .map(\.id) == ["p"])
     }
 
-    @Test func notificationsAreByChoice() {
+    @Test func onlyChosenChangesNotify() {
         let added = ShoppingChange(.itemAdded(name: "Milk"), listTitle: "Food", author: "Bob")
         let ticked = ShoppingChange(.itemTicked(name: "Milk"), listTitle: "Food", author: "Bob")
         #expect(NotificationChoice().text(for: added) == nil)

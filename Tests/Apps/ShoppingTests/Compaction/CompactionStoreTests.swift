@@ -126,7 +126,7 @@ struct CompactionStoreTests {
     }
 
     /// An old entry that was uploaded just now is kept, since other devices have not seen it yet.
-    @Test func entryThatCameLateIsNotOld() async throws {
+    @Test func lateUploadedEntryIsNotCompacted() async throws {
         let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
         let (weekly, _) = try await shared(phone, tablet, tickedBy: tablet)
         world.pass(milliseconds: 20 * day)

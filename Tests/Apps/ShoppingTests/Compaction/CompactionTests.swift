@@ -14,7 +14,7 @@ import Testing
         return journal
     }
 
-    @Test func oldBoughtAndRemovedItemsGo() {
+    @Test func oldBoughtAndRemovedItemsAreDropped() {
         let journal = journal([
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
             alice.add("eggs", after: "bread", at: 3), bob.tick("milk", at: 4),
@@ -36,7 +36,7 @@ import Testing
         #expect(journal.list().squeezed(before: 11).items.isEmpty)
     }
 
-    @Test func overruledEntriesOfLivingItemGo() {
+    @Test func overwrittenEntriesOfKeptItemsAreDropped() {
         let journal = journal([
             alice.add("milk", after: nil, at: 1), alice.rename("milk", to: "cream", at: 2),
             alice.rename("milk", to: "oat milk", at: 3), alice.tick("milk", at: 4),
@@ -48,7 +48,7 @@ import Testing
         #expect(compacted(journal, compaction).list() == journal.list())
     }
 
-    @Test func journalOfNewerAppIsLeftAlone() {
+    @Test func journalOfNewerAppIsNotCompacted() {
         let newer = JournalWriter(
             listID: "weekly", device: "d", author: "d",
             appVersion: JournalEntry.currentAppVersion + 1)
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Items added in the middle of the list refer to items that were bought long ago.
-    @Test func orderStandsOnKeptItems() {
+    @Test func compactionKeepsTheOrderOfItems() {
         let journal = journal([
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
             alice.add("eggs", after: "milk", at: 3), alice.tick("milk", at: 4),
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// Users never remove bought items: a year of shopping is compacted to the items still to buy.
-    @Test func longHistoryShrinksToLivingItems() {
+    @Test func longHistoryIsCompactedToItemsToBuy() {
         var entries: [JournalEntry] = []
         var last: String?
         var time: Int64 = 0
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// Bob was offline for months and wants an item again that the others have bought and compacted.
-    @Test func untickAfterCompactionBringsItemBack() {
+    @Test func untickAfterCompactionRestoresTheItem() {
         var journal = journal([alice.add("milk", after: nil, at: 1), alice.tick("milk", at: 2)])
         let made = bob.writer.entries(
             for: .untick(itemID: "milk"), in: journal, at: 3, newID: { "late" })
@@ -112,7 +112,7 @@ import Testing
     /// Any journal, compacted at any time in steps of any size: the list is the same after each step, recent entries
     /// are untouched, and late entries of devices that were offline lose nothing.
     @Test(arguments: Seeds.forTest("CompactionTests", count: 25))
-    func anyJournalKeepsItsList(seed: UInt64) {
+    func compactionOfAnyJournalKeepsItsList(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let entries = randomEntries(using: &generator)
         let full = journal(entries)

@@ -5,7 +5,7 @@ import Testing
 /// The quantity of an item.
 @Suite(.timeLimit(.minutes(20)))
 struct QuantityTests {
-    @Test func typedNumberIsAFieldOfItsOwn() throws {
+    @Test func typedQuantityIsSplitFromTheName() throws {
         for text in ["2 × milk", "2x milk", "2 X milk", "×2 milk", "milk x2", "milk × 2"] {
             let split = try #require(Quantity.split(text), "\(text)")
             #expect(split.quantity == 2 && split.name == "milk", "\(text)")
@@ -30,7 +30,7 @@ struct QuantityTests {
         #expect(ListText().render(list(made)).contains("[ ] 2 × Milk\n"))
     }
 
-    @Test func laterNumberWinsAndAnAddBeginsAgain() {
+    @Test func laterQuantityWinsAndAddingAgainResetsIt() {
         let entries = [
             alice.add("Milk", after: nil, at: 1),
             alice.writer.quantity("Milk", 3, id: "a", at: 5),
@@ -47,7 +47,7 @@ struct QuantityTests {
         #expect(list(entries + [odd]).items.map(\.quantity) == [3])
     }
 
-    @Test func duplicatesAddUp() throws {
+    @Test func mergedDuplicatesAddTheirQuantities() throws {
         let whole = list([
             alice.add("milk", after: nil, at: 1), bob.add("Milk", after: "milk", at: 2),
             bob.writer.quantity("Milk", 3, id: "q", at: 3),
@@ -57,7 +57,7 @@ struct QuantityTests {
             whole.merging(group) == [.quantity(itemID: "milk", 4), .remove(itemID: "Milk")])
     }
 
-    @Test func numberIsInTheActivityAndComesBack() throws {
+    @Test func quantityChangeIsInTheActivityAndIsUndone() throws {
         let entries = [
             alice.add("Milk", after: nil, at: 1),
             alice.writer.quantity("Milk", 2, id: "a", at: 2),
@@ -76,7 +76,7 @@ struct QuantityTests {
             lines[3].undo == .addAgain(itemID: "Milk", name: "5 × Milk", afterItemID: nil))
     }
 
-    @Test func compactionKeepsTheNumber() {
+    @Test func compactionKeepsTheQuantity() {
         var journal = Journal(
             listID: "weekly",
             entries: [

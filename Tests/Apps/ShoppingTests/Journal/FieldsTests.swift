@@ -7,7 +7,7 @@ import Testing
         afterItemID: "bread", editTimeMilliseconds: -5, device: "phone", deviceID: "p1",
         author: "Alice")
 
-    @Test func fieldsAreFlat() {
+    @Test func entryIsStoredInFlatFields() {
         #expect(
             entry.fields == [
                 "listID": .string("weekly"), "itemID": .string("milk"), "action": .string("add"),

@@ -22,7 +22,7 @@ import Testing
         #expect(list.unticked.map(\.id) == ["eggs"])
     }
 
-    @Test func additionStandsDirectlyAfterItsItem() {
+    @Test func addedItemFollowsItsAnchor() {
         let entries = [
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
             alice.add("eggs", after: "milk", at: 3), alice.add("tea", after: nil, at: 4),
@@ -30,7 +30,7 @@ import Testing
         #expect(names(entries) == ["tea", "milk", "eggs", "bread"])
     }
 
-    @Test func movedItemMovesAloneAndTakesLaterAdditions() {
+    @Test func moveLeavesFollowersAndAnchorsLaterAdditions() {
         let entries = [
             alice.add("milk", after: nil, at: 1), alice.add("bread", after: "milk", at: 2),
             alice.add("eggs", after: "bread", at: 3), alice.move("milk", after: "eggs", at: 4),

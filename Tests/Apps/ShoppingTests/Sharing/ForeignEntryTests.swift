@@ -40,7 +40,7 @@ struct ForeignEntryTests {
     }
 
     /// A participant knows the name of the record that announces a list's end, and may create it first.
-    @Test func foreignWordOfTheEndNeitherStopsOwnerNorIsBelieved() async throws {
+    @Test func forgedEndRecordIsIgnoredAndDoesNotBlockTheOwner() async throws {
         for isDeleted in [false, true] {
             let shared = try await ForeignEntryTests().shared()
             let root = try await shared.database.record(for: shared.his.rootID)
@@ -67,7 +67,7 @@ struct ForeignEntryTests {
     }
 
     /// A change is dated after all known ones; an entry from the far future must leave times for later changes.
-    @Test func entryFromTheEndOfTimeLeavesTimeForOthers() async throws {
+    @Test func entryFromTheFarFutureAllowsLaterChanges() async throws {
         let shared = try await shared()
         let (phone, own) = (shared.phone, shared.own)
         try await shared.database.save(
@@ -105,7 +105,7 @@ struct ForeignEntryTests {
         #expect(near.name == "Near" && !near.isTicked)
     }
 
-    @Test func textsWithoutEndAreCut() async throws {
+    @Test func oversizedTextsAreTruncated() async throws {
         let shared = try await shared()
         let long = String(repeating: "\u{1B}[31m\u{202E}é👩‍👩‍👧<b>\n", count: 1_500)
         for (action, item) in [
@@ -137,7 +137,7 @@ struct ForeignEntryTests {
     }
 
     /// The app never changes entries; if another person changes one, it counts as that person's.
-    @Test func changedEntryIsOfTheWriterThatChangedIt() async throws {
+    @Test func changedEntryIsAttributedToItsLastWriter() async throws {
         let shared = try await shared()
         let milk = try #require(
             await shared.phone.journal(shared.own)?.history.first { $0.value == "Milk" })
@@ -154,7 +154,7 @@ struct ForeignEntryTests {
     }
 
     /// Records that the app would never write: incomplete, contradictory, cyclic, or of a future version.
-    @Test func recordsThatNoAppWritesHarmNobody() async throws {
+    @Test func malformedRecordsDoNotBreakTheList() async throws {
         let shared = try await shared()
         let strange: [[String: any CKRecordValueProtocol]] = [
             [:], ["action": "add"], ["action": "add", "itemID": "x", "editTime": now()],

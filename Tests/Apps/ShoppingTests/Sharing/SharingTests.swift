@@ -30,7 +30,7 @@ struct SharingTests {
         await #expect(throws: SharingRefused.self) { _ = try await step() }?.reason
     }
 
-    @Test func sharedListTravelsBothWays() async throws {
+    @Test func sharedListSyncsInBothDirections() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         #expect(his.name == own.name && !his.isOwn && his != own)
         #expect(await bobs.list(his)?.title == "Groceries")
@@ -51,7 +51,7 @@ struct SharingTests {
     }
 
     /// Bob has a list of his own with the name of Alice's: the two are kept apart.
-    @Test func ownListAndSharedListOfOneNameAreTwo() async throws {
+    @Test func ownAndSharedListWithOneNameAreKeptApart() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         let zone = CKRecordZone(zoneID: own.zoneID)
         let database = try await world.container("web", user: world.bob).privateCloudDatabase
@@ -81,7 +81,7 @@ struct SharingTests {
             await reason { try await bobs.invite(["cy@example.org"], to: his) } == .notOwner)
     }
 
-    @Test func secondCopyIsRefusedOnBothSides() async throws {
+    @Test func joiningAListOnTheDeviceIsRefused() async throws {
         let (phone, bobs, own, _) = try await world.joined()
         let link = try #require(await phone.sharing(of: own)?.link)
         for store in [phone, bobs] {
@@ -102,7 +102,7 @@ struct SharingTests {
         #expect(try await phone.invite([world.bob], to: weekly).others.count == 1)
     }
 
-    @Test func endsAreFourDifferentSentences() async throws {
+    @Test func eachEndOfSharingHasItsOwnSentence() async throws {
         var sentences: [String] = []
         for end in 0..<4 {
             let (phone, bobs, own, his) = try await ShoppingWorld().joined()
@@ -132,7 +132,7 @@ struct SharingTests {
             sentences[3].hasSuffix("deleted Groceries") && sentences[3] != "you deleted Groceries")
     }
 
-    @Test func whoLeftComesBackByTheSameLink() async throws {
+    @Test func participantWhoLeftRejoinsByTheSameLink() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         let link = try #require(await phone.sharing(of: own)?.link)
         try await phone.invite(["cy@example.org"], to: own)
@@ -143,7 +143,7 @@ struct SharingTests {
         #expect(await bobs.list(his)?.items.map(\.name) == ["Milk", "Bread"])
     }
 
-    @Test func joinsAndLeavesAreNotifiedAndKeptAlsoOverRestart() async throws {
+    @Test func joinsAndLeavesAreNotifiedAfterRestart() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         try await phone.invite(["cy@example.org"], to: own)
         try await phone.close()
@@ -160,7 +160,7 @@ struct SharingTests {
         #expect(sentences.contains { $0.hasSuffix("left Groceries") })
     }
 
-    @Test func lastParticipantGoneEndsSharing() async throws {
+    @Test func departureOfTheLastParticipantEndsSharing() async throws {
         let (phone, bobs, own, his) = try await world.joined()
         try await bobs.leave(his)
         try await bobs.sync()
@@ -172,7 +172,7 @@ struct SharingTests {
         #expect(try await phone.share(own).link != nil)
     }
 
-    @Test func publicLinkLetsAnybodyJoinAndRequestsAreAnswered() async throws {
+    @Test func publicLinkAdmitsEveryUserAndRequestsAreApproved() async throws {
         let phone = try await world.open("phone", user: world.alice)
         let bobs = try await world.open("bobs", user: world.bob)
         let weekly = try await phone.create(title: "Groceries")
@@ -219,7 +219,7 @@ struct SharingTests {
     }
 
     /// Why participants of a list are notified by their app alone (decision 30).
-    @Test func sharedListTakesNoSubscriptionToItsEntries() async throws {
+    @Test func participantCannotSubscribeToEntriesOfSharedList() async throws {
         let (_, _, own, his) = try await world.joined()
         func subscription(_ listID: ListID) -> CKQuerySubscription {
             let made = CKQuerySubscription(
@@ -240,7 +240,7 @@ struct SharingTests {
     }
 
     /// Alice and Bob are both called Sam, and their phones "phone": names do not identify a device.
-    @Test func peopleAndDevicesOfOneNameAreKeptApart() async throws {
+    @Test func peopleAndDevicesWithOneNameAreKeptApart() async throws {
         for person in [world.alice, world.bob] {
             _ = try await world.cloud.service.accounts.createUser(
                 emailAddress: person, password: "correct horse battery staple",
@@ -333,7 +333,7 @@ struct SharingTests {
         #expect(await !phone.needsNewerApp)
     }
 
-    @Test func othersChangesAreNotifiedByChoice() async throws {
+    @Test func changesOfOthersAreNotifiedIfChosen() async throws {
         let world = try ShoppingWorld()
         let phone = try await world.open("phone", user: "alice@example.org")
         let tablet = try await world.open("tablet", user: "alice@example.org")

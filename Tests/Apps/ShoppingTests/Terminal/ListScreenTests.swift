@@ -63,7 +63,7 @@ import Testing
     }
 
     /// Names are only shown: a device is recognised by its identifier.
-    @Test func deviceOfTheSameNameIsAnother() {
+    @Test func deviceIsRecognizedByIdentifierNotName() {
         var screen = screen(.shopping)
         let other = Person("Bob", device: "Alice's phone")
         // An entry of an app without device identifiers does not count as this device's either.

@@ -20,7 +20,7 @@ import Testing
         model.rows(width: width, height: height, hasColours: false)
     }
 
-    @Test func listIsDrawnInAisles() {
+    @Test func itemsAreGroupedByAisle() {
         let rows = text(model(), 40, 9)
         #expect(
             rows == [
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [(80, 24), (20, 6), (5, 3), (1, 1), (0, 0)])
-    func everySizeIsKept(width: Int, height: Int) {
+    func screenFitsAnyWindowSize(width: Int, height: Int) {
         var entries: [JournalEntry] = []
         for number in 0..<60 {
             entries.append(
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func cursorStaysInSight() {
+    @Test func cursorStaysVisible() {
         let entries = (0..<60).map { alice.add("Item \($0)", after: nil, at: Int64($0)) }
         var model = model(entries)
         for key in [ScreenKey.end, .pageUp, .home, .pageDown] {
@@ -103,7 +103,7 @@ import Testing
         #expect(!text(model).contains { $0.contains("* Bob") })
     }
 
-    @Test func noticesWaitAboveTheList() {
+    @Test func noticesAreShownAboveTheList() {
         var model = model()
         model.screen.enter(.shopping)
         model.screen.receive(
@@ -115,7 +115,7 @@ import Testing
         #expect(model.press(.character("t")) == .takeNotices)
     }
 
-    @Test func coloursAreAddedToTheSameText() {
+    @Test func coloursAreOptional() {
         let coloured = model().rows(width: 80, height: 24, hasColours: true)
         #expect(coloured.contains("\u{1B}[7m> [x] Bread\u{1B}[0m"))
         #expect(!text(model()).contains { $0.contains("\u{1B}") })
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// Participants can name things as they like; no name may control the terminal.
-    @Test func textOfOthersSteersNothing() {
+    @Test func controlCharactersOfOthersAreNotPrinted() {
         let evil = "\u{1B}[2J\u{9B}31m\u{202E}\u{7}\n"
         let mallory = Person("Mallory" + evil)
         let entries = [
@@ -161,12 +161,12 @@ import Testing
         ("☕☕☕☕☕☕", "☕☕☕☕…"), ("❤️❤️❤️❤️❤️❤️", "❤️❤️❤️❤️…"), ("👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧👩‍👩‍👧"),
         ("e\u{301}e\u{301}", "e\u{301}e\u{301}"), ("牛乳牛乳牛乳", "牛乳牛乳…"), ("0123456789", "0123456789"),
     ])
-    func lineHasTheColumnsOfTheWindow(text: String, shown: String) {
+    func lineIsTruncatedToTheWindowsColumns(text: String, shown: String) {
         #expect(ScreenModel.fit(text, 10) == shown)
     }
 
     /// Others may delete the list while it is shown.
-    @Test func closedListLeavesNothingToPress() {
+    @Test func keysDoNothingWhileNoListIsOpen() {
         var model = model()
         model.close()
         #expect(text(model)[0] == "No list is open")
@@ -187,7 +187,7 @@ import Testing
         #expect(model.page == .help && text(model, 40, 10)[1] == "Any key goes back to the list.")
     }
 
-    @Test func longListIsDrawnAndWalked() {
+    @Test func cursorReachesTheEndOfALongList() {
         var model = model((0..<2_000).map { alice.add("Item \($0)", after: nil, at: Int64($0)) })
         let last = model.rows.last?.id
         _ = model.press(.end)
@@ -195,7 +195,7 @@ import Testing
     }
 
     /// Bytes that are not text are no keys, and do not affect the next keys.
-    @Test func junkIsNoKey() {
+    @Test func invalidBytesAreNoKeys() {
         #expect(ScreenKey.read([0xFF, 0x71]).keys == [.character("q")])
         #expect(ScreenKey.read([0xC3, 0x71]).keys == [.character("q")])
         #expect(ScreenKey.read([0xE2, 0x82, 0x71]).keys == [.character("q")])

@@ -25,7 +25,7 @@ struct SessionTests {
     }
 
     /// Bob has his own list and has joined one of Alice's; then she gives it the name of his.
-    @Test func listOfAnotherPersonIsNotTakenForOnesOwn() async throws {
+    @Test func listOfAnotherPersonIsNotTakenForTheOwnOne() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.bob) }
         let phone = try await world.open("phone", user: world.alice)
         let bobs = try await world.open("bobs", user: world.bob)
@@ -56,7 +56,7 @@ struct SessionTests {
     }
 
     /// A person who joins while the list of people is shown takes no number that was shown.
-    @Test func numberOfAPersonStaysWithThem() async throws {
+    @Test func shownNumberKeepsItsPersonWhenAnotherJoins() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
         let phone = try await world.open("phone", user: world.alice)
         for user in [world.bob, "aaron@example.org"] {
@@ -81,7 +81,7 @@ struct SessionTests {
     }
 
     /// Approving applies to the requests that were shown, not to later ones.
-    @Test func onlyWhoWasShownIsLetIn() async throws {
+    @Test func onlyShownRequestsAreApproved() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
         let phone = try await world.open("phone", user: world.alice)
         let strangers = ["carol@example.org", "mallory@example.org"]
@@ -117,7 +117,7 @@ struct SessionTests {
         #expect(try await session.answerRequests(approving: false).contains("is denied."))
     }
 
-    @Test func jsonSteersNoTerminal() throws {
+    @Test func jsonOutputHasNoControlCharacters() throws {
         let text = "a\u{1B}[31m\u{9B}2J\u{202E}\u{200D}\u{7F}\u{2028}é\"👩‍👩‍👧"
         let json = String(decoding: try JSONEncoder().encode([text]), as: UTF8.self)
         let shown = json.jsonShownInTerminal
@@ -129,7 +129,7 @@ struct SessionTests {
         #expect(steering.isEmpty)
     }
 
-    @Test func signInElsewhereAndBadAddressAreSaid() {
+    @Test func invalidURLAndSignInElsewhereAreReported() {
         func account(_ url: String?, keepsSignIn: Bool) -> Account {
             Account(
                 environment: url.map { ["STRATUS_URL": $0] } ?? [:], app: "shopping",

@@ -19,7 +19,7 @@ import Testing
         model.rows(width: 80, height: 6, hasColours: false)
     }
 
-    @Test func cursorChoosesAPerson() {
+    @Test func upAndDownKeysMoveTheCursorOverPeople() {
         var model = sheet()
         #expect(rows(model)[1...2] == ["> 1 Alice (owner, you)", "  2 Bob (may write)"])
         #expect(model.press(.down) == nil && model.page == .people)
@@ -31,7 +31,9 @@ import Testing
     }
 
     /// A link is shown completely so that it can be copied, though it is longer than most terminals are wide.
-    @Test(arguments: [(80, 24), (40, 12)]) func linkAndKeysAreWhole(_ width: Int, _ height: Int) {
+    @Test(arguments: [(80, 24), (40, 12)]) func linkAndKeysAreShownCompletely(
+        _ width: Int, _ height: Int
+    ) {
         var model = sheet()
         let link =
             "https://cloud.example.org/share/m27TNvIeAOIFM5fj3z8sjfbn#Groceries~"
@@ -50,7 +52,7 @@ import Testing
         #expect(words(shown().joined(separator: " ")).contains(model.message))
     }
 
-    @Test func everyWordOfTheHelpCanBeRead() {
+    @Test func helpIsShownCompletelyAtAnyWidth() {
         var model = sheet()
         model.page = .help
         for width in [30, 40, 80] {
@@ -64,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func keysAskForSharing() {
+    @Test func keysStartSharingCommands() {
         var model = sheet()
         #expect(model.press(.character("s")) == .command("share"))
         #expect(model.press(.character("y")) == .command("approve"))
@@ -82,7 +84,7 @@ import Testing
     }
 
     /// An action that ends something for others needs Enter; Escape changes nothing.
-    @Test func endsAreTypedOutFirst() {
+    @Test func commandsThatEndSharingNeedEnter() {
         var model = sheet()
         _ = model.press(.down)
         for (key, command) in [
@@ -99,7 +101,7 @@ import Testing
         #expect(model.page == .list)
     }
 
-    @Test func onlyPeopleAreRemoved() {
+    @Test func removeKeyOnTheLinkDoesNothing() {
         var model = sheet()
         for _ in 0..<2 { _ = model.press(.down) }
         #expect(model.press(.character("d")) == nil && model.input == nil)
@@ -107,7 +109,7 @@ import Testing
     }
 
     /// A person who asks to join may have a name that looks like another person's number.
-    @Test func nameThatIsANumberIsNobodyElse() {
+    @Test func requesterNamedLikeANumberIsNotRemoved() {
         var model = sheet()
         model.pageLines[2] = "2 asks to join: approve, or deny."
         for _ in 0..<2 { _ = model.press(.down) }

@@ -7,7 +7,7 @@ import Testing
 
 /// A process may have several devices, each with its own account.
 @Suite(.timeLimit(.minutes(20))) struct AccountChangeTests {
-    @Test func accountChangeIsHeardByItsOwnConnectionAlone() async throws {
+    @Test func accountChangeIsReceivedByItsOwnConnectionOnly() async throws {
         let cloud = TestCloud()
         let phone = try await cloud.connect(user: "alice", device: "phone")
         let tablet = try await cloud.connect(user: "bob", device: "tablet")

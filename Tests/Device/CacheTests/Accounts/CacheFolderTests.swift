@@ -34,7 +34,7 @@ import Testing
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    @Test func localRecordsStayApartUnlessTheAppSaysSo() throws {
+    @Test func localRecordsAreNotAdoptedByDefault() throws {
         defer { remove() }
         try saveLocally()
         let alice = try open("_alice")
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// An app opens the local file first, then the file of the user who signed in; another user cannot sync that file.
-    @Test func openedFileIsTheNamedUsers() async throws {
+    @Test func fileBelongsToTheNamedUser() async throws {
         defer { remove() }
         let cloud = TestCloud()
         func container(_ user: String?) async throws -> CKContainer {
@@ -76,7 +76,7 @@ import Testing
         try foreign.close()
     }
 
-    @Test func adoptedRecordsBringTheirFiles() throws {
+    @Test func adoptedRecordsKeepTheirAssetFiles() throws {
         defer { remove() }
         let file = URL(fileURLWithPath: NSTemporaryDirectory() + UUID().uuidString)
         try Data("picture".utf8).write(to: file)
@@ -110,7 +110,7 @@ import Testing
         try local.close()
     }
 
-    @Test func localFileThatWasSyncedIsNobodyElses() async throws {
+    @Test func syncedLocalFileIsNotAdoptedByAnotherUser() async throws {
         defer { remove() }
         try saveLocally()
         let local = try open(nil)
@@ -134,7 +134,7 @@ import Testing
         try alice.close()
     }
 
-    @Test func noTwoUsersShareAFile() throws {
+    @Test func everyUserHasAFileOfTheirOwn() throws {
         defer { remove() }
         let users = [nil, "_1a", "_1A", "local", "ü/../x", "a.b", "a%2eb"]
         let paths = try users.map { try CloudCache.path(in: folder, of: $0, .adopt) }

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func pendingChangesAreSentThenAllIsRemovedAndComesBack() async throws {
+    @Test func signOutSendsPendingChangesAndRemovesAllUntilNextSignIn() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         try phone.save("a", "confidential")
@@ -39,7 +39,7 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == image)
     }
 
-    @Test func withoutNetworkNothingIsRemovedUnlessTheAppSaysSo() async throws {
+    @Test func offlineSignOutRemovesNothingUnlessForced() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         try phone.save("sent", "1")
@@ -70,7 +70,7 @@ import Testing
         #expect(try phone.texts() == ["sent": "1"])
     }
 
-    @Test func refusedChangeKeepsEverything() async throws {
+    @Test func refusedChangePreventsSignOut() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         cloud.refuse("a", SyncFailure(.invalidArguments))
@@ -94,7 +94,7 @@ import Testing
         #expect(owner == nil)
     }
 
-    @Test func recordsMadeWithoutAccountAreNobodysUntilTheAppSaysSo() async throws {
+    @Test func recordsMadeWithoutAccountHaltSyncUntilAdopted() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.connection.signOut()
@@ -116,7 +116,7 @@ import Testing
         #expect(try await cloud.names(of: "bob") == ["a", "b"])
     }
 
-    @Test func otherProcessSeesTheFileEmpty() async throws {
+    @Test func otherProcessObservesTheSignOut() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// The other process syncs, and its answer arrives after the sign-out.
-    @Test func otherProcessThatSyncsDoesNotFillTheFileAgain() async throws {
+    @Test func otherProcessSyncingDuringSignOutIsHalted() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         let link = ServiceLink(cloud)
@@ -156,7 +156,7 @@ import Testing
     /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks
     /// for it.
     @Test(.timeLimit(.minutes(20)))
-    func loopOfOtherProcessDoesNotTakeTheFileAfterSignOut() async throws {
+    func loopOfOtherProcessIsHaltedAfterSignOut() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         let other = try CloudCache(

@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func killAtAnyPlaceLosesNoFileAndLeavesNoOrphan() async throws {
+    @Test(.timeLimit(.minutes(20))) func killAtAnyMomentLosesNoFileAndLeavesNoOrphan() async throws
+    {
         defer { remove() }
         try await withServer(.forDevelopment(isThrottled: false)) { port in
             try await killAndCheck([

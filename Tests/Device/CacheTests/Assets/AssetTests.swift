@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Without a network the upload waits; a completed upload is not repeated.
-    @Test func uploadsGoOnAfterAnOutage() async throws {
+    @Test func lostUploadIsRetriedAfterRestart() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         try phone.savePhoto("a", first)
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// The field of times belongs to the record, which was not sent yet, so it cannot be the cause of the refusal.
-    @Test func refusedUploadLeavesRecordItsFieldOfTimes() async throws {
+    @Test func refusedUploadKeepsTheRecordsFieldTimes() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         try phone.savePhoto("a", first)
@@ -168,7 +168,7 @@ import Testing
         #expect(try Data(contentsOf: await tablet.cache.asset("image", of: id).fileURL) == first)
     }
 
-    @Test func assetOfAnotherRecordIsSavedInThisOne() async throws {
+    @Test func assetOfAnotherRecordIsCopiedOnceDownloaded() async throws {
         let (phone, tablet) = try await CloudDevice.pair(photo: first)
         let copy = CKRecord(
             recordType: "Photo", recordID: CKRecord.ID(recordName: "copy", zoneID: .list))

@@ -22,7 +22,7 @@ import Testing
                 fromRemoteNotificationDictionary: RemoteNotification(payload: payload).userInfo))
     }
 
-    @Test func notificationIsAnsweredTruthfully() async throws {
+    @Test func notificationReturnsItsFetchResult() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         let push = try push()
@@ -44,7 +44,7 @@ import Testing
         #expect(phone.link.callNames.isEmpty)
     }
 
-    @Test func syncEndsWhenItsTimeIsOver() async throws {
+    @Test func syncBeyondItsTimeThrowsTimedOut() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -71,7 +71,7 @@ import Testing
         #expect(try await cloud.names() == ["a"] && cloud.saveCount == 1)
     }
 
-    @Test func syncInTimeIsASync() async throws {
+    @Test func syncWithinItsTimeSucceeds() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
@@ -91,7 +91,7 @@ import Testing
         try cache.close()
     }
 
-    @Test func networkThatCameEndsThePause() async throws {
+    @Test func returnOfTheNetworkEndsThePause() async throws {
         var settings = SyncSettings.quick
         settings.firstRetryDelaySeconds = 10
         let cloud = RealService()
@@ -128,7 +128,7 @@ import Testing
             return bytes + [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
         }
 
-        @Test func kernelsMessagesOfArrivalsAreRead() {
+        @Test func kernelMessagesOfNewNetworksAreRecognized() {
             let (newLink, deletedLink, newAddress, newRoute, deletedRoute):
                 (
                     UInt16, UInt16, UInt16, UInt16, UInt16

@@ -17,7 +17,7 @@ import Testing
         return (cloud, phone)
     }
 
-    @Test func saveAnswerAfterZoneDeletionConfirmsNothing() async throws {
+    @Test func saveAnswerAfterZoneDeletionDoesNotConfirmNewEdit() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "old")
@@ -32,7 +32,7 @@ import Testing
 
     /// A new record is deleted while its save is in flight, and the save is refused. The service never had the record,
     /// and a deletion would remove one that another device created under its name meanwhile.
-    @Test func deletionOfANewRecordWhoseSaveWasRefusedIsNotSent() async throws {
+    @Test func deletionOfANewRecordAfterRefusedRequestIsNotSent() async throws {
         let (cloud, phone) = try await synced()
         try phone.save("b", "phone's")
         let sends = phone.link.callNames.count { $0 == "send" }
@@ -46,7 +46,7 @@ import Testing
         #expect(try await cloud.record("b") == nil)
     }
 
-    @Test func deletionOfANewRecordThatWasRefusedAloneIsNotSent() async throws {
+    @Test func deletionOfARefusedNewRecordIsNotSent() async throws {
         let (cloud, phone) = try await synced()
         let target = Reference(recordName: "missing", action: .deleteSelf)
         try phone.edit("b", ["owner": .reference(target)])
@@ -60,7 +60,7 @@ import Testing
 
     /// A recreated record is not sent until the zone's changes have reported the former one's deletion, and neither are
     /// records that refer to it.
-    @Test func newChildWaitsWithItsParentThatWasRecreated() async throws {
+    @Test func newChildWaitsForItsRecreatedParent() async throws {
         let (cloud, phone) = try await synced()
         try phone.delete("a")
         let batch = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
@@ -113,7 +113,7 @@ import Testing
     ///
     /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
     @Test(arguments: [true, false])
-    func deletionOfFormerRecordSparesOneRecreated(hasTimes: Bool) async throws {
+    func deletionElsewhereKeepsRecreatedRecord(hasTimes: Bool) async throws {
         let cloud = RealService()
         let resolver = FieldWise(fieldTimesKey: hasTimes ? FieldWise.defaultFieldTimesKey : nil)
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"], resolver: resolver)
@@ -130,7 +130,7 @@ import Testing
 
     /// No field tells the two records apart, so the first one is deleted at the service before the second one is saved.
     @Test(arguments: [true, false], [true, false])
-    func recordRecreatedSurvivesUnansweredDeletionOfFormerOne(
+    func recreatedRecordSurvivesUnansweredDeletionOfItsPredecessor(
         arrives: Bool, restarts: Bool
     ) async throws {
         let cloud = RealService()
@@ -155,7 +155,7 @@ import Testing
 
     /// The tablet has deleted and recreated a record, and the phone deletes it without knowing. Then the phone fetches
     /// everything again, and the record is older than its last intact version.
-    @Test func recordRecreatedBelowIntactVersionStays() async throws {
+    @Test func recordRecreatedElsewhereBeforeTheIntactVersionStays() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1"])
         try tablet.delete("a")

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [[0, 1], [1, 0]])
-    func eachDevicesOwnFieldIsKeptInEitherOrder(_ order: [Int]) async throws {
+    func editsOfDifferentFieldsAreKeptInEitherOrder(_ order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
         try edit(devices, of: cloud, (0, "title", "1"), (1, "text", "1"))
         for number in order + order { try await devices[number].sync() }
@@ -80,7 +80,7 @@ import Testing
     /// One device deleted the record and created another of its name; an edit of the deleted record is not applied to
     /// it, however late it was made and whichever device syncs first.
     @Test(arguments: [[0, 1], [1, 0]])
-    func recordRecreatedHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
+    func recreatedRecordHasNoFieldOfTheDeletedOne(order: [Int]) async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
         try devices[0].edit("a", ["title": .string("anew")])
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// The same if the service had the deletion before the new record.
-    @Test func editOfRecordThatWasRecreatedElsewhereIsGivenUp() async throws {
+    @Test func editOfARecordRecreatedElsewhereIsDiscardedAndReported() async throws {
         let (cloud, devices) = try await world([0, 0])
         try devices[0].delete("a")
         try await devices[0].sync()
@@ -126,7 +126,7 @@ import Testing
             })
     }
 
-    @Test func appWithoutTimesCountsByModificationDate() async throws {
+    @Test func editWithoutFieldTimesCountsByModificationDate() async throws {
         let (cloud, devices) = try await world([0, 0])
         let plain = try Device(cloud, resolver: LatestEditWins(editDateKey: nil))
         try await plain.cache.sync()
@@ -145,7 +145,7 @@ import Testing
     private static let schemaWithoutTimes =
         "DEFINE SCHEMA RECORD TYPE Item (title STRING, text STRING);"
 
-    @Test func recordsAreSavedWhereTheSchemaHasNoFieldOfTimes() async throws {
+    @Test func recordsAreSavedWithoutFieldTimesIfTheSchemaHasNone() async throws {
         let cloud = RealService()
         try await cloud.deploy(Self.schemaWithoutTimes)
         let phone = try Device(cloud)
@@ -170,7 +170,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["bad"])
     }
 
-    @Test func observersHearThatARecordLosesItsFieldOfTimes() async throws {
+    @Test func observersAreNotifiedWhenFieldTimesAreRemoved() async throws {
         let cloud = RealService()
         try await cloud.deploy(Self.schemaWithoutTimes)
         let phone = try Device(cloud)
@@ -184,7 +184,7 @@ import Testing
 
     /// With any edits, any order of syncs, lost answers and any clocks, every device has the last edit of each field.
     @Test(arguments: Seeds.forTest("FieldWiseTests", count: 40))
-    func anyOrderEndsWithTheLastEdits(_ seed: UInt64) async throws {
+    func lastEditOfEachFieldWinsInAnyOrder(_ seed: UInt64) async throws {
         var random = SeededNumbers(seed: seed)
         let hour: Int64 = 3_600_000
         let skews = (0..<3).map { _ in Int64.random(in: -5 * hour...5 * hour, using: &random) }

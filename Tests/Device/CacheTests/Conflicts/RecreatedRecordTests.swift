@@ -33,7 +33,7 @@ import Testing
 
     // MARK: Records that refer to it
 
-    @Test(arguments: Need.allCases) func childWaitsWithItsParentRecreated(need: Need) async throws {
+    @Test(arguments: Need.allCases) func childWaitsForItsRecreatedParent(need: Need) async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["list": "1"])
         try phone.delete("list")
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// The running loop sends before it fetches.
-    @Test(arguments: Need.allCases) func loopFetchesBeforeChildOfAParentRecreated(
+    @Test(arguments: Need.allCases) func loopFetchesBeforeSendingChildOfRecreatedParent(
         need: Need
     ) async throws {
         let cloud = RealService()
@@ -73,7 +73,7 @@ import Testing
     // MARK: The former's deletion
 
     /// The service loses the deletion, and a device that never learned of it sends the record again.
-    @Test func discardedRecordRecreatedLeavesTheFormersDeletion() async throws {
+    @Test func discardedRecreatedRecordKeepsItsPredecessorsDeletion() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["b": "1"])
         let tablet = try Device(cloud)
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A mark tells records of one name apart: the later one has the later mark, even if the clock was set back.
-    @Test func markIsLaterThanTheDeletedOnesWhenTheClockWasSetBack() async throws {
+    @Test func recreationMarkIncreasesAlthoughTheClockWasSetBack() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])
         func mark() throws -> Int64 {
@@ -120,7 +120,7 @@ import Testing
 
     /// Both devices know of the deletion and recreate the record; the record that refers to the other device's one
     /// stays.
-    @Test func recordRecreatedOnBothDevicesLeavesWhatRefersToIt() async throws {
+    @Test func recordRecreatedOnBothDevicesKeepsRecordsThatReferToIt() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["list": "1"])
         try phone.delete("list")

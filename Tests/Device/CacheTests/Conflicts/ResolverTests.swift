@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func recordWithMoreEditsWinsWhateverTheClockSays() async throws {
+    @Test func recordWithMoreEditsWinsDespiteClockSkew() async throws {
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(EditCountWins())
             for number in 1...3 { try devices[0].edit("a", ["title": .string("\(number)")]) }
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func firstRecordAtTheServiceStands() async throws {
+    @Test func firstSaveAtTheServiceWins() async throws {
         let (cloud, devices) = try await devices(ServerDateWins())
         try devices[0].edit("a", ["title": .string("first")])
         try devices[1].edit("a", ["text": .string("second")])
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func fieldByServerDateKeepsWhatArrivedFirst() async throws {
+    @Test func fieldByServerDateKeepsTheFirstSave() async throws {
         let (cloud, devices) = try await devices(FieldWise(rules: ["title": .serverDate]))
         try devices[0].edit("a", ["title": .string("first")])
         cloud.pass()
@@ -120,7 +120,7 @@ import Testing
         #expect(try await end(devices, cloud).map(\.value) == [.string("later"), .string("first")])
     }
 
-    @Test func setsHaveWhatAnybodyAddedAndNothingThatWasRemoved() async throws {
+    @Test func setMergeKeepsAdditionsAndRemovalsOfBothDevices() async throws {
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(
                 FieldWise(rules: ["tags": .set]), ["tags": .stringList(["a", "b", "c"])])
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func sequencesKeepEachElementsPlace() async throws {
+    @Test func sequenceMergeKeepsThePlacesOfInsertedElements() async throws {
         for order in [[0, 1], [1, 0]] {
             let (cloud, devices) = try await devices(
                 FieldWise(rules: ["steps": .sequence]), ["steps": .stringList(["a", "b", "b"])])
@@ -165,7 +165,7 @@ import Testing
         #expect(Set(tags) == ["b", "d", "p"])
     }
 
-    @Test func encryptedListLeavesNoTimesOfItsElements() async throws {
+    @Test func encryptedListStoresNoElementTimes() async throws {
         let (cloud, devices) = try await devices(FieldWise(rules: ["secret": .set]))
         try devices[0].cache.save([
             LocalEdit(
@@ -203,7 +203,7 @@ import Testing
 
     /// Three devices make any edits: the result is the same in every order of syncs.
     @Test(arguments: Seeds.forTest("ResolverTests", count: 30), [0, 1, 2])
-    func orderOfArrivalNeverChangesTheEnd(_ seed: UInt64, _ number: Int) async throws {
+    func mergeResultIsTheSameInEverySyncOrder(_ seed: UInt64, _ number: Int) async throws {
         let resolver = Self.resolvers[number]
         var ends: Set<[Field]> = []
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {

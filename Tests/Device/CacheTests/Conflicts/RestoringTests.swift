@@ -29,7 +29,7 @@ import Testing
 
     /// The device that resolves the conflict has the losing value, whichever device it came from.
     @Test(arguments: [true, false])
-    func lostValueIsPutBackAsANewEdit(phoneFirst: Bool) async throws {
+    func overruledValueIsRestoredAsANewEdit(phoneFirst: Bool) async throws {
         let (cloud, phone, tablet) = try await overruled(phoneFirst: phoneFirst)
         let decided = phoneFirst ? tablet : phone
         let report = try #require(try await decided.cache.reports().first)
@@ -45,7 +45,7 @@ import Testing
         #expect(try await decided.cache.pendingRecordIDs().isEmpty)
     }
 
-    @Test func editOfDeletedRecordIsMadeAgain() async throws {
+    @Test func editOfDeletedRecordIsRestored() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -101,7 +101,7 @@ import Testing
         #expect((15...17).contains(kept.count))
     }
 
-    @Test func largeReportsCountByTheirBytes() async throws {
+    @Test func largeReportsAreLimitedByBytes() async throws {
         var settings = SyncSettings.quick
         settings.reportsKept = 16
         settings.reportBytesKept = 30_000

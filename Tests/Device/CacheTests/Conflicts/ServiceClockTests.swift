@@ -12,7 +12,7 @@ import Testing
     private static let hours: Int64 = 6 * 3_600_000
 
     /// The edit was made before the first answer, with a clock that is ahead: it still counts as the earlier edit.
-    @Test func editBeforeTheFirstAnswerIsCorrectedBeforeItIsSent() async throws {
+    @Test func editTimeBeforeTheFirstAnswerIsCorrectedBeforeSending() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(skewMilliseconds: Self.hours - 60_000))
@@ -27,7 +27,7 @@ import Testing
 
     /// The process ends before the answer to its first save.
     @Test(arguments: [-1, 1] as [Int64])
-    func clockIsKnownWhereTheFirstSaveWasNotAnswered(sign: Int64) async throws {
+    func clockOffsetIsKnownAlthoughTheFirstSaveWasUnanswered(sign: Int64) async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(skewMilliseconds: sign * Self.hours))
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A second process opened the file before the first answer, and edits after another process has had it.
-    @Test func otherProcessUsesTheCorrection() async throws {
+    @Test func clockOffsetIsSharedBetweenProcesses() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(skewMilliseconds: -Self.hours))
@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A refusal tells the service's time too.
-    @Test func refusalTellsTheTime() async throws {
+    @Test func refusedRequestSetsTheClockOffset() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(
             cloud, "phone", time: TestTime(skewMilliseconds: Self.hours))
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// The correction is narrowed by answers in whole seconds and in milliseconds.
-    @Test func correctionStaysAsLongAsItAgrees() {
+    @Test func clockOffsetIsNarrowedByQuickerAnswers() {
         let time = TestTime()
         let clock = ServiceClock(time.world, offsetMilliseconds: nil)
         // The device's clock shows 0; the service's time is 5 s, in whole seconds.
@@ -95,7 +95,7 @@ import Testing
         #expect(clock.takeHeard() == 5_250)
     }
 
-    @Test func timesOfCountsAndPlacesAreNotShifted() {
+    @Test func shiftOfFieldTimesKeepsCountsAndPlaces() {
         let key = FieldWise.defaultFieldTimesKey
         let rules: [String: FieldRule] = ["stock": .editCount, "steps": .sequence]
         var record = RecordSnapshot(id: RecordID(name: "a", zoneID: .list), type: "Item")

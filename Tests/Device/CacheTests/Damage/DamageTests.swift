@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func changesOfADamagedFileAreOfferedAndTheRestIsFetchedAgain() async throws {
+    @Test func damagedFileReportsUnsentChangesAndIsFetchedAgain() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud)
         try damage(phone) { bytes in
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// Before the first sync only records of this device can be edited or deleted; no offered change is lost.
-    @Test func editsComeBackOfflineAndDeletionsAfterTheFirstSync() async throws {
+    @Test func reportedEditsAreRestoredOfflineAndDeletionsAfterSync() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try phone.restart { DamageMark(cachePath: phone.path).set("") }
@@ -123,7 +123,7 @@ import Testing
     @Test(
         arguments: Seeds.forTest("DamageTests", count: 12),
         ["flipped", "zeroed", "truncated", "scattered"])
-    func anyDamageEndsWithAWorkingFile(_ seed: UInt64, _ kind: String) async throws {
+    func anyDamagedFileIsReplacedByAWorkingOne(_ seed: UInt64, _ kind: String) async throws {
         var random = SeededNumbers(seed: seed)
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 150)
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// The format's number in the header is damaged, but the file has no migration of a newer app.
-    @Test func damagedNumberOfTheFormatIsNoNewerFormat() async throws {
+    @Test func damagedFormatNumberIsNotTakenForANewerFormat() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try damage(phone) { $0[63] ^= 0x5A }
@@ -193,7 +193,7 @@ import Testing
 
     /// SQLite does not notice a flipped byte in a value, and the file would belong to another account.
     @Test(arguments: ["userRecordName", "userCheck"])
-    func damagedNameOfTheUserIsNoOtherAccount(_ flag: String) async throws {
+    func damagedUserNameIsNotTakenForAnotherAccount(_ flag: String) async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try phone.restart {
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// A file that an earlier version created has a user without a checksum.
-    @Test func userWithoutACheckIsKept() async throws {
+    @Test func userWithoutAChecksumIsKept() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 1)
         try phone.restart {
@@ -232,7 +232,7 @@ import Testing
 
     /// The process is killed between the steps of moving the file aside.
     @Test(arguments: ["moved", "half moved", "not moved"])
-    func killedWhileReplacingGoesOn(_ place: String) async throws {
+    func interruptedReplacementOfADamagedFileContinues(_ place: String) async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         let aside = phone.path + ".damaged-20261123T000000Z"
@@ -261,7 +261,7 @@ import Testing
     }
 
     /// Closing a file that was moved would remove the log of the file in its place.
-    @Test func damagedFileThatIsOpenElsewhereStaysUntilItIsClosed() async throws {
+    @Test func damagedFileOpenInAnotherProcessIsNotReplaced() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         let other = try DatabaseQueue(path: phone.path)
@@ -282,7 +282,7 @@ import Testing
         #expect(try report(phone) != nil)
     }
 
-    @Test func damageInMemoryLeavesNoMark() throws {
+    @Test func damageOfAMemoryFileLeavesNoMark() throws {
         let file = try CacheFile(memory: MemoryCacheFile(), world: .live)
         file.noteDamage(DatabaseError(resultCode: .SQLITE_CORRUPT))
         #expect(!DamageMark(cachePath: file.path).isSet)
@@ -290,7 +290,7 @@ import Testing
     }
 
     /// A file that is not a cache is not moved.
-    @Test func fileThatNeverWasACacheStaysWhereItIs() throws {
+    @Test func fileOfAnotherProgramIsNotMoved() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer {
             // A leftover in the temporary folder fails no test.

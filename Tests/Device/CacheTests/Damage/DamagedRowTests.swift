@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: try damages())
-    func anyValueEndsWithAWorkingFile(_ damage: Damage) async throws {
+    func anyDamagedValueEndsWithAWorkingFile(_ damage: Damage) async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud)
         var isDamaged = false
@@ -117,7 +117,7 @@ import Testing
 
     /// An unreadable row does not lose the others.
     @Test(arguments: ["generation", "baseFields", "name"])
-    func othersAreSalvagedWithoutTheDamagedRow(_ name: String) async throws {
+    func otherPendingChangesAreSalvagedFromADamagedTable(_ name: String) async throws {
         let phone = try await device(RealService(pageSize: 100))
         try phone.restart {
             let damage = Damage(

@@ -40,7 +40,7 @@ import Testing
         while drivers.contains(where: { $0.driver != nil }) { await Task.yield() }
     }
 
-    @Test func changesOfADroppedCacheEnd() async throws {
+    @Test func streamsOfADroppedCacheEnd() async throws {
         let device = try Device(RealService())
         let path = device.path + "-dropped"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }

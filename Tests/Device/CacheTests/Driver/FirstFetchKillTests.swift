@@ -12,7 +12,7 @@ import Testing
     private let pages = RandomPages.plain(5)
 
     @Test(arguments: [MemoryCacheFile.WriteTrouble.killedBefore, .killedAfter])
-    func firstFetchGoesOnAfterKillAtEveryWrite(
+    func firstFetchContinuesAfterKillAtEveryWrite(
         _ trouble: MemoryCacheFile.WriteTrouble
     ) async throws {
         let whole = try PagedCache(PagedService(pages))

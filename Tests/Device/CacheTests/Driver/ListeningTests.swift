@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func hintGoesToTheDatabaseItIsAbout() async throws {
+    @Test(.timeLimit(.minutes(20))) func hintIsDeliveredToItsDatabaseOnly() async throws {
         let (notices, feed) = AsyncStream.makeStream(of: NotificationPayload.self)
         let container = CKContainer(
             identifier: CloudDevice.container,

@@ -17,7 +17,7 @@ import Testing
     }
 
     /// No write ends before the next page was requested.
-    @Test func nextPageIsAskedForBeforeThisOneIsWritten() async throws {
+    @Test func nextPageIsRequestedBeforeTheCurrentOneIsWritten() async throws {
         let cache = try PagedCache(service)
         let (service, asked) = (service, DispatchSemaphore(value: 0))
         service.state.withLock { state in
@@ -40,7 +40,7 @@ import Testing
 
     /// The failure of a page that was requested ahead does not fail the page before it: it is the next operation's
     /// failure, and its retry-after is observed.
-    @Test func failureAheadComesInItsTurn() async throws {
+    @Test func failureOfPrefetchedPageIsReportedAfterThePageBefore() async throws {
         var settings = SyncSettings()
         settings.retriesOfSyncNow = 1
         settings.firstRetryDelaySeconds = 0.01
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// When a page cannot be written, the one ahead of it is dropped too, and both are requested again.
-    @Test func pageAheadOfOneThatWasNotWrittenIsForgotten() async throws {
+    @Test func prefetchedPageIsDroppedWhenThePageBeforeIsNotWritten() async throws {
         let cache = try PagedCache(service)
         let service = service
         cache.memory.setWriteTrouble { _ in
@@ -79,13 +79,13 @@ import Testing
     }
 
     /// A change after the request of a page may be missing from it, even if the next operation begins later.
-    @Test func hintBetweenOperationsMakesPageAheadVoid() async throws {
+    @Test func hintBetweenOperationsDropsPrefetchedPage() async throws {
         let cache = try PagedCache(service)
         #expect(await cache.cache.databases[0].driver.forgetsPageAheadAtHint())
     }
 
     /// After an expiry each page requests the deletions since the device's last intact version, also a page ahead.
-    @Test func everyPageAsksForDeletionsAfterTheLastIntactVersion() async throws {
+    @Test func everyPageRequestsDeletionsAfterTheLastIntactVersion() async throws {
         let cache = try PagedCache(service)
         try await cache.cache.sync()
         service.state.withLock { $0.versions = [] }
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// On a slow network a large page may never arrive in time.
-    @Test func pageThatDidNotComeIsAskedForAsASmallerOne() async throws {
+    @Test func timedOutPageIsRequestedSmaller() async throws {
         let cache = try PagedCache(service)
         let isLost = Mutex(true)
         service.state.withLock { state in

@@ -41,7 +41,7 @@ import Testing
     /// The first page of a first fetch is written and its token stored. The second one is not written, and the request
     /// for the third one fails. The records of the first page do not count as missing.
     @Test(arguments: [false, true])
-    func firstPageOutlivesASecondOneThatWasNotWritten(isRestarted: Bool) async throws {
+    func recordsOfFirstPageSurviveUnwrittenSecondPage(isRestarted: Bool) async throws {
         let limits = Limits.with {
             $0.recordsPerPage = 2
             $0.maximumRecordsPerPage = 2
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// An automatic engine with a pending change on a full disk does not ask the service ten times a second.
-    @Test func fullDiskDoesNotMakeAnAutomaticEngineBusy() async throws {
+    @Test func automaticEngineBacksOffOnAFullDisk() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = try await FullDiskDevice(cloud, clock: clock)
@@ -119,7 +119,7 @@ import Testing
 
     /// The engine's state cannot be read for a while after a full disk: the planned fetch fails, and the next one is
     /// planned.
-    @Test func recoveryThatFailsIsRepeated() async throws {
+    @Test func failedRecoveryIsRepeated() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = try await FullDiskDevice(cloud, clock: clock)
@@ -159,7 +159,7 @@ import Testing
     }
 
     /// Nothing is sent before the fetch, as the documentation of `failure` says.
-    @Test func nothingIsSentBeforeTheUnwrittenPageWasFetched() async throws {
+    @Test func unwrittenPageIsFetchedBeforeAnythingIsSent() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = (
             try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
@@ -181,7 +181,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "1", "b": "1", "c": "1"])
     }
 
-    /// As `RemadeZoneTests.zoneRecreatedHereAndDeletedStaysDeleted`, with an engine.
+    /// As `RecreatedZoneTests.zoneRecreatedHereAndDeletedStaysDeleted`, with an engine.
     @Test func zoneRecreatedHereAndDeletedStaysDeleted() async throws {
         let cloud = TestCloud()
         var settings = SyncSettings.quick

@@ -7,7 +7,7 @@ import Testing
 
 /// A cache as the store of an app that has its own engine.
 @Suite(.timeLimit(.minutes(20))) struct EngineStoreTests {
-    @Test func engineBringsEditsAndDeletionsBothWays() async throws {
+    @Test func editsAndDeletionsSyncInBothDirections() async throws {
         let (phone, tablet) = try await EngineDevice.pair()
         for name in ["a", "b", "c"] { try phone.save(name, "1") }
         #expect(try phone.texts().count == 3)
@@ -23,7 +23,7 @@ import Testing
         #expect(phone.store.failure == nil && tablet.store.failure == nil)
     }
 
-    @Test func conflictIsDecidedByTheCachesResolver() async throws {
+    @Test func conflictIsResolvedByTheCachesResolver() async throws {
         let (phone, tablet) = try await EngineDevice.pair()
         try phone.save("a", "1")
         try await phone.sync()
@@ -54,7 +54,7 @@ import Testing
         return (phone, tablet)
     }
 
-    @Test func restartGoesOnWithStateAndQueue() async throws {
+    @Test func stateAndQueueSurviveRestart() async throws {
         let (phone, tablet) = try await pairWithTheirs()
         #expect(try phone.store.stateSerialization() != nil)
         try phone.save("mine", "1")
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// An app with an engine changes to the cache's own syncing.
-    @Test func cacheGoesOnWhereTheEngineWas() async throws {
+    @Test func cacheSyncContinuesFromTheEnginesState() async throws {
         let (phone, tablet) = try await pairWithTheirs()
         try phone.save("mine", "1")
         try await phone.cache.sync()
@@ -78,7 +78,7 @@ import Testing
         #expect(try phone.texts() == ["mine": "1"])
     }
 
-    @Test func eventThatCannotBeWrittenKeepsTheStateBehindIt() async throws {
+    @Test func unwrittenEventDoesNotAdvanceTheStoredState() async throws {
         let (phone, tablet) = try await EngineDevice.pair()
         try tablet.save("a", "1")
         try await tablet.sync()

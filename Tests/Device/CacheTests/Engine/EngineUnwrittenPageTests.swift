@@ -45,7 +45,7 @@ import Testing
 
     /// The unwritten page belongs to a full fetch: without it, its records would count as missing.
     @Test(arguments: [false, true])
-    func pendingEditOutlivesAPageThatWasNotWritten(isRestarted: Bool) async throws {
+    func pendingEditSurvivesAnUnwrittenPage(isRestarted: Bool) async throws {
         let cloud = TestCloud()
         let (phone, tablet) = (
             try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")

@@ -6,12 +6,12 @@ import Testing
 
 /// Deleted, detached and missing zones, in an app whose engine keeps a cache in sync.
 @Suite(.timeLimit(.minutes(20))) struct EngineZoneTests {
-    /// As with the cache's own syncing: `LateRequestTests.deletionOfAZoneSparesTheOneThatOthersMadeSince`.
+    /// As with the cache's own syncing: `LateRequestTests.zoneDeletionKeepsZoneRecreatedElsewhere`.
     ///
     /// - Parameter isCarriedOut: Whether the phone's own deletion arrived, without an answer; otherwise the tablet
     ///   deleted the zone first.
     @Test(arguments: [true, false])
-    func deletionOfAZoneSparesTheOneThatOthersMadeSince(_ isCarriedOut: Bool) async throws {
+    func zoneDeletionKeepsZoneRecreatedElsewhere(_ isCarriedOut: Bool) async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
         try await phone.cache.deleteZone(.list)
@@ -59,7 +59,7 @@ import Testing
 
     /// The engine does not fetch zones that the store does not keep, so its token is not ahead of the store.
     @Test(arguments: [false, true])
-    func changesOfADetachedZoneComeWhenItIsAttached(isRestarted: Bool) async throws {
+    func changesOfADetachedZoneAreFetchedOnceItIsAttached(isRestarted: Bool) async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1", "b": "1", "c": "1"])
         try await phone.cache.detachZone(.list)

@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.forTest("RandomDevicesTests", count: 3))
-    func allDevicesEndWithTheNewestEdits(seed: UInt64) async throws {
+    func devicesConvergeToTheNewestEdits(seed: UInt64) async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         var devices: [RandomDevice] = []

@@ -83,7 +83,7 @@ import Testing
 
     /// - Parameter isFetched: Whether the deletion was fetched after its acknowledgement.
     @Test(arguments: [false, true])
-    func deletedRecordThatTheCopyHasStaysDeleted(isFetched: Bool) async throws {
+    func deletedRecordRestoredByTheCopyIsDeletedAgain(isFetched: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("b")
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// The copy does not have the zone, and the phone's database token is from before the zone's creation.
-    @Test func zoneThatTheTokenDoesNotCoverIsRecreated() async throws {
+    @Test func lostZoneNewerThanTheTokenIsRecreated() async throws {
         let cloud = RestorableCloud()
         let phone = try await cloud.device()
         try await phone.sync()
@@ -123,7 +123,7 @@ import Testing
     }
 
     /// Another device saves a record in a zone that the phone deleted and emptied again: the zone stays.
-    @Test func zoneThatCameBackKeepsWhatOthersSaveInIt() async throws {
+    @Test func restoredZoneWithNewRecordsIsNotDeleted() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         let copy = try cloud.copy()
         try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))

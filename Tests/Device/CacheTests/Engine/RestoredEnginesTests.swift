@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: Seeds.forTest("RestoredEnginesTests", count: Self.count))
-    func nothingIsLostAndNothingComesBack(seed: UInt64) async throws {
+    func restoresLoseNoChangeAndRestoreNoDeletedRecord(seed: UInt64) async throws {
         let cloud = RestorableCloud()
         var devices: [EngineDevice] = []
         for _ in 0..<3 { devices.append(try await cloud.device()) }

@@ -14,7 +14,7 @@ import Testing
         return modes
     }
 
-    @Test func cacheFilesAreTheUsersAlone() throws {
+    @Test func cacheFilesAreReadableByTheirUserOnly() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let made = try CloudCache(path: path, remotes: [RealService().remote()])
@@ -27,7 +27,7 @@ import Testing
         try made.close()
     }
 
-    @Test func otherProgramsFileKeepsItsRights() throws {
+    @Test func fileOfAnotherProgramKeepsItsPermissions() throws {
         let path = NSTemporaryDirectory() + "other-\(UUID().uuidString)"
         defer { unlink(path) }
         try Data("This is no cache at all, and nobody's secret either.".utf8)

@@ -47,7 +47,7 @@ import Testing
         try cache.close()
     }
 
-    @Test(.timeLimit(.minutes(20))) func otherProcessHearsOfWhatIsFetchedAndSaved() async throws {
+    @Test(.timeLimit(.minutes(20))) func otherProcessObservesFetchedAndSavedChanges() async throws {
         defer { remove() }
         let cloud = RealService()
         let tablet = try Device(cloud)
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// The kernel releases a lock, whatever its process was doing.
-    @Test(.timeLimit(.minutes(20))) func killedProcessLeavesItsTurn() async throws {
+    @Test(.timeLimit(.minutes(20))) func killedProcessReleasesItsLock() async throws {
         defer { remove() }
         let cloud = RealService()
         let peer = try Peer(path)
@@ -88,7 +88,7 @@ import Testing
     }
 
     /// A failure of the process that syncs is reported to the one that waits.
-    @Test(.timeLimit(.minutes(20))) func syncElsewhereThatFailsThrows() async throws {
+    @Test(.timeLimit(.minutes(20))) func failedSyncOfAnotherProcessThrows() async throws {
         defer { remove() }
         let peer = try Peer(path)
         defer { peer.end() }
@@ -104,7 +104,7 @@ import Testing
     }
 
     /// A program that is being started shares the descriptors of the file for a moment.
-    @Test func lockThatAStartingProgramHasTooIsLetGo() throws {
+    @Test func closedLockIsFreeDespiteInheritedDescriptors() throws {
         defer { remove() }
         let first = try CacheLock(cachePath: path)
         // As after a fork: other descriptors of the same open file.
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// As in an app that starts a cache which it has just closed.
-    @Test func closedLockIsTakenNoMore() throws {
+    @Test func closedLockCannotBeTaken() throws {
         defer { remove() }
         let file = try MemoryCacheFile()
         for open in [{ try CacheLock(cachePath: path) }, { CacheLock(in: file) }] {
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func lockFileIsTheUsersAlone() throws {
+    @Test func lockFileIsReadableByItsUserOnly() throws {
         defer { remove() }
         let cache = try open(RealService())
         let attributes = try FileManager.default.attributesOfItem(atPath: path + "-lock")

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(20))) func emptiedFileIsAsANewOne() async throws {
+    @Test(.timeLimit(.minutes(20))) func reusedFileIsEmpty() async throws {
         let file = try await newFile(of: use())
         #expect(try rows(file) == rows(MemoryCacheFile()))
         let cache = try await newCache(file)
@@ -87,7 +87,7 @@ import Testing
         #expect(try await cache.status().pendingCount == 0)
     }
 
-    @Test func fileThatSomebodyHasIsNoSpare() throws {
+    @Test func fileInUseIsNotReused() throws {
         let queue = try newFile().queue
         let file = try newFile()
         #expect(file.queue !== queue)
@@ -98,7 +98,7 @@ import Testing
         "DROP TRIGGER recordAssetsGone", "DROP INDEX pendingToSend",
         "CREATE TRIGGER other AFTER DELETE ON pending BEGIN DELETE FROM flag; END",
     ])
-    func fileWithOtherTablesIsNoSpare(_ sql: String) throws {
+    func fileWithChangedSchemaIsNotReused(_ sql: String) throws {
         try newFile().execute(sql)
         let names = try newFile().queue.read {
             try String.fetchSet($0, sql: "SELECT name FROM sqlite_schema")

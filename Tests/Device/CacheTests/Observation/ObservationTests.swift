@@ -22,7 +22,7 @@ import Testing
         update?.changes.map { "\($0.recordID.recordName) \($0.kind) \($0.author)" } ?? []
     }
 
-    @Test func updateHasWhatWasInsertedChangedAndRemoved() async throws {
+    @Test func updateListsInsertedChangedAndRemovedRecords() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(CacheQueryTests.note("a", "A", rank: 1))
@@ -54,7 +54,7 @@ import Testing
     }
 
     /// The service tells who changed a record, but not who deleted it.
-    @Test func authorIsThisDeviceAnotherOrAnotherPerson() async throws {
+    @Test func updateNamesItsAuthor() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
         var updates = try phone.cache.observe(CacheQuery("Item")).makeAsyncIterator()
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// Ten observers, and changes that do not concern them: no snapshot is read.
-    @Test func unconcernedObserversReadNothing() async throws {
+    @Test func unrelatedChangesCauseNoReads() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         try await cache.save(CacheQueryTests.note("a", "A", rank: 1))
@@ -156,7 +156,7 @@ import Testing
     }
 
     /// Writers in their own tasks, and an observer at its own speed.
-    @Test(.timeLimit(.minutes(20))) func concurrentWritersAreNotMissed() async throws {
+    @Test(.timeLimit(.minutes(20))) func changesOfConcurrentWritersAreObserved() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         let query = CacheQuery("Note").where(Note.rank >= 0).sorted(by: Note.rank)
@@ -242,7 +242,7 @@ import Testing
     }
 
     /// An observer that failed to read misses nothing: it starts again.
-    @Test func observerBeginsAgainAfterAnError() throws {
+    @Test func observerRecoversAfterAnError() throws {
         let device = try Device(RealService())
         let cache = device.cache
         try cache.save(CacheQueryTests.note("a", "A", rank: 1))
@@ -260,7 +260,7 @@ import Testing
         withExtendedLifetime(wakes) {}
     }
 
-    @Test func recordIsFollowedByItself() async throws {
+    @Test func singleRecordIsObserved() async throws {
         let device = try Device(RealService())
         let cache = device.cache
         let id = CKRecord.ID(recordName: "a", zoneID: CacheQueryTests.zone)

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [[], types])
-    func typedFieldsFindWhatPredicatesFind(_ types: [CachedType]) throws {
+    func typedConditionsEqualPredicates(_ types: [CachedType]) throws {
         let device = try device(types)
         try device.cache.save([
             Self.note("a", "Milk", rank: 1, tags: ["shop"]),
@@ -73,7 +73,7 @@ import Testing
         #expect(try names(CacheQuery("Other"), device).isEmpty)
     }
 
-    @Test func whatCannotBeAskedIsThrown() throws {
+    @Test func unsupportedQueryThrows() throws {
         let device = try device([])
         for query in [
             CacheQuery("Note").where(NSPredicate(format: "SELF == 3")),
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// A query reads only the rows that SQLite finds by a column.
-    @Test func indexedQueryReadsWhatItFinds() throws {
+    @Test func indexedQueryReadsOnlyMatchingRows() throws {
         let device = try device(Self.types, count: 2_000)
         let file = device.cache.file
         func rowsRead(_ query: CacheQuery) throws -> Int {
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// A record that the service does not have yet is the newest; after its save it has its place.
-    @Test func unsentRecordsAreTheNewest() async throws {
+    @Test func unsentRecordsSortAsNewest() async throws {
         let cloud = RealService()
         let device = try Device(cloud)
         try device.cache.file.declare([CachedType("Item", indexed: ["creationDate"])])
@@ -130,7 +130,7 @@ import Testing
     }
 
     /// A page begins after the end of the last one, whatever was written in between.
-    @Test func pagesLoseNothingBetweenWrites() throws {
+    @Test func writesBetweenPagesLoseNoRecords() throws {
         let device = try device(Self.types, count: 30)
         var query = CacheQuery("Note").sorted(by: Note.rank).limited(to: 7)
         var found: [String] = []

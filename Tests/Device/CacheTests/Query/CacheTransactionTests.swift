@@ -75,7 +75,7 @@ import Testing
             + "INSERT INTO app_draft VALUES ('a', 'b')",
         "ALTER TABLE app_draft RENAME TO draft", "INSERT INTO encryptedField VALUES ('a', 'b')",
     ])
-    func tablesOfTheCacheAreOutOfReach(_ sql: String) throws {
+    func statementsOnCacheTablesAreRefused(_ sql: String) throws {
         let device = try device()
         let cache = device.cache
         try cache.save(CacheQueryTests.note("milk", "Milk", rank: 1))
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// A decoding error in the app's own tables is not damage of the cache's file.
-    @Test func rowErrorOfTheAppIsItsOwn() throws {
+    @Test func decodingErrorInAppTablesIsNoDamage() throws {
         let device = try Device(RealService())
         let read: (Database) throws -> Int = { database in
             try Row.fetchAll(database, sql: "SELECT NULL").map { try $0.decode(atIndex: 0) }[0]

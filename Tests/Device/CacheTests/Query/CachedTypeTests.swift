@@ -45,7 +45,7 @@ import Testing
     }
 
     /// A process that declares no types updates the columns too.
-    @Test func undeclaredOpeningMaintainsColumns() throws {
+    @Test func processWithoutDeclarationsMaintainsColumns() throws {
         let device = try Device(RealService())
         try device.cache.file.declare(CacheQueryTests.types)
         let other = try CloudCache(path: device.path, remotes: [device.remote])

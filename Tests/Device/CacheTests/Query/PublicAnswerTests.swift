@@ -26,7 +26,7 @@ import Testing
         answer.records.map(\.recordID.recordName).sorted()
     }
 
-    @Test func answerIsKeptAsLongAsTheAppAllows() async throws {
+    @Test func answerIsCachedUpToTheRequestedAge() async throws {
         let cloud = TestCloud()
         let device = try await CloudDevice(cloud, "phone")
         let (cache, database) = (device.cache, database(device))
@@ -48,7 +48,7 @@ import Testing
         #expect(names(try await cache.publicRecords(matching: query, age: .refresh)).count == 3)
     }
 
-    @Test func staleAnswerIsShownWithoutANetwork() async throws {
+    @Test func staleAnswerIsReturnedOffline() async throws {
         let cloud = TestCloud()
         let device = try await CloudDevice(cloud, "phone")
         _ = try await database(device).save(hut("a", beds: 2))
@@ -67,7 +67,7 @@ import Testing
     }
 
     /// A refusal is not a missing network: the app gets the error.
-    @Test func refusalIsThrownThoughAnAnswerIsKept() async throws {
+    @Test func refusedPublicQueryThrowsTheServicesError() async throws {
         let cloud = TestCloud()
         let device = try await CloudDevice(cloud, "phone")
         let bad = CKQuery(recordType: "Hut", predicate: NSPredicate(format: "beds > 1 OR beds < 0"))

@@ -17,7 +17,7 @@ import Testing
     ]
 
     @Test(.timeLimit(.minutes(20)), arguments: Seeds.forTest("QueryParityTests", count: 3))
-    func cacheAnswersAsTheServiceDoes(_ seed: UInt64) async throws {
+    func cacheQueriesEqualServiceQueries(_ seed: UInt64) async throws {
         var script = HutScript(seed: seed)
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

@@ -23,7 +23,7 @@ import Testing
         return try #require(device.transport.takeKept())
     }
 
-    @Test func lateSaveBringsNoDeletedRecordBack() async throws {
+    @Test func lateSaveDoesNotRestoreDeletedRecord() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func lateDeletionOfAZoneSparesTheOneMadeSince() async throws {
+    @Test func lateZoneDeletionKeepsTheRecreatedZone() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         try phone.save("a", "1")
@@ -61,7 +61,7 @@ import Testing
     /// The phone's deletion was carried out without an answer, or the tablet deleted the zone first: in both cases the
     /// deletion only applies to the zone that the phone knew.
     @Test(arguments: [true, false])
-    func deletionOfAZoneSparesTheOneThatOthersMadeSince(_ isCarriedOut: Bool) async throws {
+    func zoneDeletionKeepsZoneRecreatedElsewhere(_ isCarriedOut: Bool) async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The zone is deleted, created again and deleted once more, before anything is sent.
-    @Test func secondDeletionOfAZoneSparesTheOneThatOthersMadeSince() async throws {
+    @Test func secondZoneDeletionKeepsZoneRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -105,7 +105,7 @@ import Testing
     }
 
     /// The first deletion arrived, the creation of the next zone did not: another device was quicker.
-    @Test func deletionOfAZoneThatWasNotCreatedAgainSparesTheOneOfOthers() async throws {
+    @Test func zoneDeletionBeforeOwnRecreationKeepsZoneRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// The service refuses the first deletion, and another zone is there before the second.
-    @Test func deletionAfterARefusedOneSparesTheZoneThatOthersMadeSince() async throws {
+    @Test func zoneDeletionAfterRefusalKeepsZoneRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// A device without a fixed ID has a new one in each process.
-    @Test func requestOfAProcessWithAnotherNameIsCancelled() async throws {
+    @Test func requestOfAProcessWithAnotherDeviceIDIsCancelled() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func movedRecordStaysWhenSomebodyEditedIt(movesFirst: Bool, isEdited: Bool) async throws {
+    func movedRecordStaysWhenItIsEditedElsewhere(movesFirst: Bool, isEdited: Bool) async throws {
         let cloud = RealService()
         let (phone, tablet) = try await pair(cloud)
         try move(phone, movesFirst: movesFirst)
@@ -53,7 +53,7 @@ import Testing
 
     /// The service deletes along references of any depth: a card is deleted with the board of its list.
     @Test(arguments: [true, false])
-    func movedRecordStaysWhenAllAroundItIsDeleted(deletesList: Bool) async throws {
+    func movedRecordStaysWhenItsFormerAncestorsAreDeleted(deletesList: Bool) async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["board": "1", "new": "1"])
         try phone.edit("list", ["text": .string("1"), "owner": Self.owner("board")])
@@ -75,7 +75,7 @@ import Testing
     }
 
     /// Each of the former records is deleted with the other one.
-    @Test func formerRecordsThatReferredToEachOtherAreDeleted() async throws {
+    @Test func recreatedRecordsReplaceDeletedOnesThatReferredToEachOther() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["a": "1", "b": "1"])
         try phone.edit("a", ["owner": Self.owner("b")])
@@ -90,7 +90,7 @@ import Testing
 
     /// If it were sent, the deletion would remove the record; if it waited for space, it would never be sent without
     /// any notice.
-    @Test func deletionIsSetAsideWithAMoveThatWaitsForRoom() async throws {
+    @Test func deletionIsSetAsideWithAMoveOverQuota() async throws {
         let cloud = RealService()
         let (phone, _) = try await pair(cloud)
         cloud.refuse("item", SyncFailure(.quotaExceeded, message: "Full."))
@@ -149,7 +149,7 @@ import Testing
     }
 
     /// More deletions are waiting than fit in a batch.
-    @Test(arguments: [true, false]) func deletionsThatWaitHoldUpNothing(
+    @Test(arguments: [true, false]) func waitingDeletionsDoNotBlockSaves(
         deletionsFirst: Bool
     ) async throws {
         let cloud = RealService()

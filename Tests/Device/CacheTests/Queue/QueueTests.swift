@@ -42,7 +42,7 @@ import Testing
     }
 
     /// The service knows the type of a list without members; the device that created it does not.
-    @Test func sameEmptyListIsNoChange() async throws {
+    @Test func unchangedEmptyListIsNoChange() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// More pending edits than fit in a batch come before the records that they refer to.
-    @Test func neededRecordsGoFirst() async throws {
+    @Test func referencedRecordsAreSentFirst() async throws {
         let phone = try Device(RealService())
         try phone.save("first", "x")
         try await phone.sync()

@@ -55,7 +55,7 @@ import Testing
         #expect(try await cloud.names().count == 7)
     }
 
-    @Test func exceededQuotaOfOneOwnerBlocksNoOther() async throws {
+    @Test func exceededQuotaBlocksOnlyItsOwner() async throws {
         let cloud = RealService()
         let full = try await cloud.share(ZoneID(name: "Full"), of: "full", with: "alice")
         let free = try await cloud.share(ZoneID(name: "Free"), of: "free", with: "alice")

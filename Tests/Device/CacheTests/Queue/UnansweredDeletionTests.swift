@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Course.allCases)
-    func recordThatOthersSendAgainAfterALossStaysDeleted(_ course: Course) async throws {
+    func recordSentAgainElsewhereAfterRestoreStaysDeleted(_ course: Course) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try phone.edit("new", ["text": .string("1"), "size": .int64(1)])
@@ -65,7 +65,7 @@ import Testing
 
     /// Another device created its own record of that name, with an earlier date than this one.
     @Test(arguments: [true, false])
-    func recordThatOthersMadeThemselvesStays(_ arrives: Bool) async throws {
+    func recordCreatedElsewhereUnderTheSameNameStays(_ arrives: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try tablet.save("settings", "mine")

@@ -35,7 +35,7 @@ import Testing
 
     /// A save arrived without an answer, and another device removed one of its fields: a later edit of another field
     /// must not restore that field.
-    @Test func fieldOfAnUnansweredSaveThatOthersRemovedStaysRemoved() async throws {
+    @Test func fieldOfUnansweredSaveRemovedElsewhereStaysRemoved() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let tablet = try Device(cloud)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func newRecordKilledBeforeAnswerStaysDeleted() async throws {
+    @Test func unansweredNewRecordDeletedElsewhereStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// The name belonged to a deleted record before, and every device knows of its deletion.
-    @Test func recordOfFormerNameKilledBeforeAnswerStaysDeleted() async throws {
+    @Test func unansweredRecreatedRecordDeletedElsewhereStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
@@ -112,7 +112,7 @@ import Testing
     }
 
     /// The feed returns the device's own deletion after the name was used again.
-    @Test func ownOldDeletionSparesNewRecord() async throws {
+    @Test func fetchedOwnDeletionKeepsRecreatedRecord() async throws {
         let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try await phone.cache.sync()
@@ -124,7 +124,7 @@ import Testing
         try await expectText("new", of: "a", cloud, phone)
     }
 
-    @Test func recordInZoneRecreatedElsewhereStaysDeleted() async throws {
+    @Test func unansweredRecordInZoneRecreatedElsewhereStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
@@ -138,7 +138,7 @@ import Testing
         _ = tablet
     }
 
-    @Test func recordThatNeverLeftIsSentAfterAll() async throws {
+    @Test func recordKilledBeforeItsRequestIsSentAfterRestart() async throws {
         let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         _ = try phone.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// The running loop fetches the record's deletion, and does not send the record a second time.
-    @Test func newRecordDeletedBeforeItIsSentAgainStaysDeleted() async throws {
+    @Test func newRecordDeletedElsewhereBeforeItsRetryStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         // The requests are the database's changes, the zone's changes, and the upload.
         phone.link.fail(call: 2, .answerLost)
@@ -219,7 +219,7 @@ import Testing
     // MARK: A deletion without an answer
 
     /// The phone's record arrived without the phone knowing; the tablet deleted it and created another one of its name.
-    @Test func deletionOfUnansweredRecordSparesOneRecreatedElsewhere() async throws {
+    @Test func deletionOfUnansweredRecordKeepsOneRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("b", "1")
         try await sendAndDie(phone)
@@ -234,7 +234,7 @@ import Testing
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
-    @Test func unansweredDeletionSparesRecordRecreatedElsewhere() async throws {
+    @Test func unansweredDeletionKeepsRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         // The requests are the database's changes, the zone's changes, and the upload.
@@ -249,7 +249,7 @@ import Testing
         #expect(try await phone.cache.status().pendingCount == 0)
     }
 
-    @Test func deletionOfRecordEditedElsewhereStands() async throws {
+    @Test func deletionWinsOverFetchedEdit() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         try tablet.save("a", "2")
@@ -259,7 +259,7 @@ import Testing
     }
 
     /// Between the fetch and the deletion another device deletes the record and creates one with the same name.
-    @Test func deletionOnItsWaySparesRecordRecreatedMeanwhile() async throws {
+    @Test func deletionInFlightKeepsRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         phone.link.beforeNextSend {
@@ -272,7 +272,7 @@ import Testing
         _ = tablet
     }
 
-    @Test func deletionMeetsEditOnItsWayAndStands() async throws {
+    @Test func deletionInFlightWinsOverConcurrentEdit() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.delete("a")
         phone.link.beforeNextSend {
@@ -300,7 +300,7 @@ import Testing
     }
 
     /// The same with an app's resolver that compares with the ancestor and does not use edit times.
-    @Test func ancestorIsTheNewestOfWhatTheServiceHasOfThisDevice() async throws {
+    @Test func ancestorIsTheLastSaveOfThisDeviceAtTheService() async throws {
         struct ThreeWay: ConflictResolver {
             func resolve(_ conflict: SyncConflict) -> ConflictResolution {
                 var merged = conflict.server

@@ -83,7 +83,7 @@ import Testing
         try cache.close()
     }
 
-    @Test func lossOfOneDatabasesZoneLeavesTheOther() async throws {
+    @Test func zoneDeletionInOneDatabaseKeepsTheOther() async throws {
         let both = Both()
         let shared = try await both.cloud.share(.list, of: "bob", with: "alice")
         var cache = try both.open()
@@ -106,7 +106,7 @@ import Testing
         try cache.close()
     }
 
-    @Test func trustInOneDatabaseIsNotTrustInTheOther() async throws {
+    @Test func networkFailureOfOneDatabaseDoesNotAffectTheOther() async throws {
         let both = Both()
         let cache = try both.open()
         both.links[1].fail(call: 0, .requestLost(SyncFailure(.networkUnavailable)))
@@ -131,7 +131,8 @@ import Testing
 
     /// Format 4 had one database and did not store which one.
     @Test(arguments: [CKDatabase.Scope.private, .shared])
-    func databaseOfFormatFourIsThatOfItsZones(_ scope: CKDatabase.Scope) async throws {
+    func migrationFromFormat4DerivesTheDatabaseFromItsZones(_ scope: CKDatabase.Scope) async throws
+    {
         let both = Both()
         var zone = ZoneID(name: "Trips")
         if scope == .shared {

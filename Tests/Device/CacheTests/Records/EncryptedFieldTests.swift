@@ -101,7 +101,7 @@ import Testing
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
 
-    @Test func resolverKeepsMarkOfAncestor() async throws {
+    @Test func resolvedFieldStaysEncryptedLikeTheAncestor() async throws {
         let (phone, tablet) = try await devices(
             Merging(value: Self.secret), text: "We met a marmot.")
         // The service's record has lost the field, and so has this device's record.
@@ -119,7 +119,7 @@ import Testing
     }
 
     /// The resolver adds a field that neither side's record marks as encrypted.
-    @Test func plainFieldOfResolverIsSetAside() async throws {
+    @Test func plainValueOfResolverForEncryptedFieldIsSetAside() async throws {
         let (_, tablet) = try await devices(
             Merging(value: Self.secret), keyStore: ForgettingKeyStore(cloud.keyStore))
         let other = CKRecord(
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// A file of format 3 tells by its records which fields were encrypted.
-    @Test func fieldsOfEarlierFormatAreRemembered() throws {
+    @Test func migrationFromFormat3RemembersEncryptedFields() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
         let device = try CloudCache(path: path, remotes: [RealService().remote()])
@@ -229,7 +229,7 @@ import Testing
     /// A value is readable once the device has its key, whether the record was edited meanwhile or not. A value that
     /// was read stays when the key is removed.
     @Test(arguments: [false, true])
-    func valuesAreReadOnceTheKeyIsThere(isEdited: Bool) async throws {
+    func encryptedValuesAreReadOnceTheKeyIsKnown(isEdited: Bool) async throws {
         let phone = try await CloudDevice(cloud, "phone")
         let record = CKRecord(recordType: "Item", recordID: id)
         record.encryptedValues["text"] = Self.secret

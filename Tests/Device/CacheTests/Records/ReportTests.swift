@@ -45,7 +45,7 @@ import Testing
         #expect(try await stream.next() == nil, "The cache of the stream was closed.")
     }
 
-    @Test func streamGoesOnWithNewReports() async throws {
+    @Test func streamContinuesWithNewReports() async throws {
         let (phone, tablet, _) = try await overruled()
         var stream = phone.cache.reportStream().makeAsyncIterator()
         let first = try #require(try await stream.next())
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// There are more reports than an observer keeps in memory.
-    @Test func noReportIsDroppedHoweverManyThereAre() async throws {
+    @Test func streamDeliversMoreReportsThanAnObserverKeeps() async throws {
         let phone = try Device(RealService())
         let count = Observers.eventsPerObserver + 200
         _ = try phone.cache.store.write { _, outcome in
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// A repeated refusal replaces the former report.
-    @Test func refusalTakesThePlaceOfAnEarlierOne() async throws {
+    @Test func repeatedRefusalReplacesItsReport() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         cloud.refuse("a", SyncFailure(.invalidArguments, message: "No."))

@@ -71,7 +71,7 @@ import Testing
     ///   - isFetched: Whether the phone has a change token of the zone.
     ///   - isRecreated: Whether another device creates a zone of that name after the restore.
     @Test(arguments: [false, true], [false, true])
-    func recordOfZoneYoungerThanCopyIsSentAgain(isFetched: Bool, isRecreated: Bool) async throws {
+    func recordOfZoneNewerThanTheCopyIsSentAgain(isFetched: Bool, isRecreated: Bool) async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
         try await folder.save("a", on: "phone", isFetched: isFetched)
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Only the phone knows of the deletion, and its database token is older.
-    @Test func acknowledgedZoneDeletionThatWasNotFetchedIsRepeated() async throws {
+    @Test func acknowledgedButUnfetchedZoneDeletionIsRepeated() async throws {
         try await copyOfZone(fetchedBy: "phone", "tablet")
         try await folder.run("phone") { cloud in
             cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
@@ -165,7 +165,7 @@ import Testing
     }
 
     /// The device has only the database token of the answer to the zone's creation.
-    @Test func zoneThatWasMadeAndNotFetchedIsMadeAgain() async throws {
+    @Test func acknowledgedButUnfetchedZoneIsRecreated() async throws {
         try await folder.sync("tablet")
         try folder.takeCopy()
         try await folder.run("phone") { cloud in
@@ -190,7 +190,7 @@ import Testing
 
     /// The phone has fetched nothing since the tablet deleted a zone, but has created another one that the copy does
     /// not have.
-    @Test func zoneDeletedBeforeTheCopyStaysDeletedThoughAnotherOneIsLost() async throws {
+    @Test func zoneDeletedBeforeTheCopyStaysDeletedWhileAnotherIsRecreated() async throws {
         try await folder.run("phone") { phone in
             try phone.save("other", "1", zone: Self.other)
             try await phone.sync()
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// The phone has deleted and recreated a zone without fetching; the copy only has the deletion.
-    @Test func zoneMadeAgainThatTheCopyHasDeletedIsMadeOnceMore() async throws {
+    @Test func recreatedZoneDeletedInTheCopyIsRecreatedAgain() async throws {
         func run(_ change: (CloudCache) async throws -> Void) async throws {
             try await folder.run("phone") { cloud in
                 cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
@@ -248,7 +248,7 @@ import Testing
 
     /// The tablet had fetched the empty zone, so it takes the zone that comes back for another one, until the phone
     /// deletes it again.
-    @Test func zoneThatCameBackIsDeletedWhereItsDeletionWasKnown() async throws {
+    @Test func restoredZoneIsDeletedAgainByTheDeviceThatDeletedIt() async throws {
         try await folder.save("a", on: "phone")
         try await folder.run("phone") { phone in
             try phone.delete("a")
@@ -280,7 +280,8 @@ import Testing
     ///
     /// - Parameter isZoneLost: Whether the zone is recreated after a restore, or created for the first time.
     @Test(arguments: [false, true], [false, true])
-    func unansweredFirstSaveIsNeitherLostNorDoubled(isZoneLost: Bool, arrives: Bool) async throws {
+    func unansweredFirstSaveIsNeitherLostNorDuplicated(isZoneLost: Bool, arrives: Bool) async throws
+    {
         try await folder.run("phone") { phone in
             try phone.save("other", "1", zone: Self.other)
             try await phone.sync()
@@ -312,7 +313,7 @@ import Testing
 
     /// The tablet had fetched the zone when it was empty. No device has deleted the zone, so a zone that is created
     /// after the restore with the same number is not a deleted one.
-    @Test func missingZoneCountsAsDeletedByNobody() async throws {
+    @Test func missingZoneDoesNotCountAsDeleted() async throws {
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()
         try await folder.save("a", on: "phone")
@@ -351,7 +352,7 @@ import Testing
     ///
     /// - Parameter hasSameKey: Whether it also has the lost zone's key in the service's file.
     @Test(arguments: [false, true])
-    func zoneMadeAfterRestoreIsNotTheDeletedOne(hasSameKey: Bool) async throws {
+    func zoneCreatedAfterRestoreIsNotTakenForTheDeletedOne(hasSameKey: Bool) async throws {
         try await makeAndDeleteZone(after: "phone", "tablet", "laptop")
         try await folder.sync("tablet", "phone")
         try folder.restore()

@@ -9,7 +9,7 @@ import Testing
 
     init() throws { folder = try RestoredFolder() }
 
-    @Test func serviceGetsBackWhatOnlyDevicesHave() async throws {
+    @Test func changesLostInRestoreAreSentAgainByDevices() async throws {
         try await folder.save("a", "b", "c", on: "phone")
         try folder.takeCopy()
         try await folder.run("phone") { phone in
@@ -43,7 +43,7 @@ import Testing
     }
 
     /// The versions of sent changes are newer than the change token until the next fetch.
-    @Test func acknowledgedSavesThatWereNotFetchedAreSentAgain() async throws {
+    @Test func acknowledgedButUnfetchedSavesAreSentAgain() async throws {
         try await copyOfTwoRecords()
         try await folder.run("phone") { phone in
             try phone.save("a", "2")
@@ -59,7 +59,7 @@ import Testing
         try await folder.expect(["a": "2", "b": "1", "new": "1"], on: "tablet")
     }
 
-    @Test func acknowledgedDeletionThatWasNotFetchedIsRepeated() async throws {
+    @Test func acknowledgedButUnfetchedDeletionIsRepeated() async throws {
         try await copyOfTwoRecords()
         try await folder.run("phone") { phone in
             try phone.delete("a")
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["1", "2"])
-    func savesAfterRestoreAreIntact(_ text: String) async throws {
+    func savesAfterRestoreAreNotTakenForLostOnes(_ text: String) async throws {
         try await folder.run("phone") { phone in
             try phone.save("a", "0")
             try await phone.sync()
@@ -157,7 +157,7 @@ import Testing
 
     /// The phone learns of the loss, and deletes the record before it could send it again: the service does not know of
     /// the deletion.
-    @Test func recordDeletedAfterItsLossWasHeardOfStaysDeleted() async throws {
+    @Test func lostRecordDeletedBeforeItIsSentAgainStaysDeleted() async throws {
         try await folder.save("b", on: "phone")
         try await folder.sync("tablet")
         try folder.takeCopy()
@@ -176,7 +176,7 @@ import Testing
 
     /// The tablet deletes a record and creates another one of its name. The phone deletes the first one without
     /// knowing, and later learns that history was lost.
-    @Test func deletionBeforeALossSparesRecordRecreatedElsewhere() async throws {
+    @Test func deletionBeforeTokenExpiryKeepsRecordRecreatedElsewhere() async throws {
         try await folder.save("a", "b", on: "phone")
         try await folder.sync("phone", "tablet")
         try await folder.run("tablet") { tablet in
@@ -201,7 +201,7 @@ import Testing
     ///
     /// - Parameter isFetched: Whether the phone has a change token that includes the lost record.
     @Test(arguments: [false, true])
-    func recordSavedAfterRestoreHidesNoLostOne(isFetched: Bool) async throws {
+    func saveAfterRestoreDoesNotHideLostRecord(isFetched: Bool) async throws {
         try await folder.save("a", on: "phone")
         try await folder.sync("phone", "tablet")
         try folder.takeCopy()

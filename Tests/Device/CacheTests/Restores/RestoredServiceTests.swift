@@ -59,7 +59,7 @@ import Testing
 
     /// A conflict returns a state that the service may lose before the next fetch, like the answer to a save. It may be
     /// this device's own save, whose answer was lost.
-    @Test func stateOfAConflictIsAskedForLikeAnAcknowledgedSave() async throws {
+    @Test func changeTagOfAConflictIsCheckedAtTheNextFetch() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try tablet.save("a", "2")
         try await tablet.sync()
@@ -76,7 +76,7 @@ import Testing
 
     /// The process ends when an edit of a lost record is refused, before the zone's changes arrive, so it is refused
     /// twice.
-    @Test func editRefusedTwiceBeforeTheChangesComeIsSentAgain() async throws {
+    @Test func editOfLostRecordRefusedTwiceIsSentAgain() async throws {
         let (cloud, phone, tablet) = try await devices(["a"])
         try await cloud.lose(on: phone, tablet) { try phone.save("b", "1") }
         try phone.save("b", "2")
@@ -122,7 +122,7 @@ import Testing
 
     /// The phone has sent a lost record again. The tablet deletes the lost record and sends the deletion before it
     /// learns of the loss: the record at the service looks like another one of its name.
-    @Test func deletionThatMeetsItsRecordSentAgainStays() async throws {
+    @Test func deletionOfLostRecordSentAgainElsewhereStands() async throws {
         let (cloud, phone, tablet) = try await devices(["b"])
         try await cloud.lose(on: phone, tablet) { try phone.save("a", "1") }
         cloud.pass()
@@ -142,7 +142,7 @@ import Testing
 
     /// The repeated deletion applies to the former record of the name. The later record was lost, but no device deleted
     /// it.
-    @Test func lostRecordRecreatedSurvivesRepeatedDeletionOfTheFormer() async throws {
+    @Test func lostRecreatedRecordSurvivesRepeatedDeletionOfItsPredecessor() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -165,7 +165,7 @@ import Testing
 
     /// A record was recreated before the copy, an edit of it is lost, and it is deleted after the restore: a device
     /// that still has the edit does not take this for the deletion of the former record.
-    @Test func recordRecreatedThatIsDeletedAfterRestoreStaysDeleted() async throws {
+    @Test func recreatedRecordDeletedAfterRestoreStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let watch = try Device(cloud)
         try phone.delete("a")
@@ -185,7 +185,7 @@ import Testing
     }
 
     /// Without a loss, the record that a deletion finds is another one and stays.
-    @Test func deletionSparesRecordRecreatedElsewhere() async throws {
+    @Test func deletionKeepsRecordRecreatedElsewhere() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try phone.delete("a")
         try await phone.sync()
@@ -244,7 +244,7 @@ import Testing
 
     /// The phone's deletion is lost, and the tablet's is sent; the phone's next record was sent but did not arrive.
     @Test(arguments: [false, true])
-    func recordRecreatedWithoutAnAnswerSurvivesDeletionOfTheFormer(isMet: Bool) async throws {
+    func unansweredRecreatedRecordSurvivesDeletionOfItsPredecessor(isMet: Bool) async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -267,7 +267,7 @@ import Testing
     }
 
     /// The phone deletes a lost record before sending it again, and recreates it; the tablet deletes the lost one.
-    @Test func recordRecreatedInsteadOfLostOneSurvivesItsDeletion() async throws {
+    @Test func recordRecreatedInPlaceOfALostOneSurvivesItsDeletion() async throws {
         let (cloud, phone, tablet) = try await devicesThatLost("a", "2")
         try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
         phone.link.fail("send", 0, .requestLost(SyncFailure(.networkUnavailable)))
@@ -286,7 +286,7 @@ import Testing
     }
 
     /// Edited before and after the restore: the resolver decides, and the losing edit is reported.
-    @Test func lostEditMeetsLaterOneAsConflict() async throws {
+    @Test func lostEditAndLaterEditAreResolvedAsConflict() async throws {
         let (cloud, phone, tablet) = try await devices(["a", "b"])
         try await cloud.lose(on: phone, tablet) {
             for name in ["a", "b"] { try phone.save(name, "lost") }

@@ -16,7 +16,7 @@ import Testing
     /// An expiry without a loss names the newest version. Changes that a restore loses before the full fetch are above
     /// the copy's version, but not above that one.
     @Test(arguments: [false, true])
-    func restoreBetweenAnExpiryAndItsFetchIsNoticed(isFetched: Bool) async throws {
+    func restoreBetweenTokenExpiryAndFullFetchIsNoticed(isFetched: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try tablet.save("a", "2")
@@ -33,7 +33,7 @@ import Testing
 
     /// If the zone's changes never arrive, as in a zone that is no longer synced, a refused edit is sent only a few
     /// times.
-    @Test func editOfMissingRecordIsRefusedAFewTimesOnly() async throws {
+    @Test func refusedEditOfMissingRecordIsRetriedAFewTimes() async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("a", "2")
         let store = phone.cache.store
@@ -51,7 +51,7 @@ import Testing
             reports.contains { if case .editOfDeletedRecord = $0.event { true } else { false } })
     }
 
-    @Test func tokenOfTheDatabaseOutlivesItsExpiry() async throws {
+    @Test func expiredDatabaseTokenIsKeptUntilASecondExpiry() async throws {
         let (_, phone, _) = try await Device.pairAndCloud(["a": "1"])
         let store = phone.cache.store
         let token = try #require(try store.databaseToken())
@@ -65,7 +65,7 @@ import Testing
     /// The service has the deletion, and every device fetches it: a record of that name is another one, even if a
     /// device that was off created it earlier.
     @Test(arguments: [false, true])
-    func deletionThatTheServiceHasIsNotRepeatedAfterALoss(isAnswerLost: Bool) async throws {
+    func deletionKnownToTheServiceIsNotRepeated(isAnswerLost: Bool) async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("settings", "1")
         try await phone.sync()
@@ -86,7 +86,7 @@ import Testing
     }
 
     /// The tablet has sent a lost record again and deleted it, before the phone's own attempt arrives.
-    @Test func recordSentAgainThatWasDeletedMeanwhileStaysDeleted() async throws {
+    @Test func lostRecordSentAgainAndDeletedElsewhereStaysDeleted() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }
         phone.link.fail("send", 1, .requestLost(SyncFailure(.networkUnavailable)))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func zoneThatCameBackAndWasEmptiedIsDeletedAgain(isUsedAgain: Bool) async throws {
+    func restoredZoneIsDeletedAgainOnceEmptied(isUsedAgain: Bool) async throws {
         let (cloud, phone, tablet) = try await devicesOfZoneThatCameBack()
         if isUsedAgain {
             cloud.pass()
@@ -185,7 +185,7 @@ import Testing
 
     /// The zone is wanted again: it stays, or is recreated. Records that were deleted with it stay deleted.
     @Test(arguments: SaveIntoEmptied.allCases)
-    func saveIntoZoneThatWasEmptiedKeepsIt(_ moment: SaveIntoEmptied) async throws {
+    func saveIntoEmptiedZoneKeepsTheZone(_ moment: SaveIntoEmptied) async throws {
         let (cloud, phone, tablet) = try await devicesOfZoneThatCameBack()
         cloud.pass()
         switch moment {
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// The service no longer knows an upload, and its record was edited or deleted since.
-    @Test func failedUploadOfAFormerEditChangesNothing() async throws {
+    @Test func failedUploadOfAnOutdatedEditChangesNothing() async throws {
         let (cloud, phone, _) = try await Device.pairAndCloud(["a": "1"])
         try phone.save("a", "2")
         let store = phone.cache.store
@@ -223,7 +223,7 @@ import Testing
 
     /// A deleted record is recreated and deleted again before it was sent: a restore can still lose the former record's
     /// deletion.
-    @Test func deletionOfTheFormerRecordOutlivesOneThatWasNeverSent() async throws {
+    @Test func unsentRecreationKeepsThePredecessorsDeletion() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -240,7 +240,7 @@ import Testing
 
     /// A record was deleted, recreated and deleted once more, and the copy has the former one. The service then has the
     /// former one's deletion, and a device with the later record sends that again.
-    @Test func deletionOfTheLaterRecordOutlivesTheFormersReturn() async throws {
+    @Test func deletionOfRecreatedRecordSurvivesRestoreOfItsPredecessor() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
         let copy = try cloud.copy()
         try phone.delete("a")
@@ -260,7 +260,7 @@ import Testing
 
     /// As above, with a third device that has the later record. The phone sends this record again and the service gets
     /// its deletion, which the laptop takes for that of the former record.
-    @Test func deletionOfTheLaterRecordIsRepeatedAsOftenAsItComes() async throws {
+    @Test func deletionOfRecreatedRecordIsRepeatedForEachDeviceThatSendsIt() async throws {
         let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1", "b": "1"])
         let laptop = try Device(cloud)
         try await laptop.sync()
@@ -284,7 +284,7 @@ import Testing
 
     /// A newer app writes a record of which the phone has a lost edit, and the record is deleted before the phone's app
     /// is updated.
-    @Test func recordThatANewerAppSentAgainAndDeletedStaysDeleted() async throws {
+    @Test func lostRecordSavedAndDeletedByNewerAppStaysDeleted() async throws {
         func versions(_ current: Int64) -> RecordVersions {
             var versions = RecordVersions()
             versions.declare("Item", key: "version", current: current)
@@ -309,7 +309,7 @@ import Testing
     }
 
     /// Without edit times only the pending deletion tells that the record is to be deleted.
-    @Test func deletionOfARecordThatIsSentAgainMeetsAnothersCopy() async throws {
+    @Test func deletionOfLostRecordWinsOverTheCopySentElsewhere() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["b": "1"], resolver: KeepsServer())
         try await cloud.lose(on: phone, tablet) { try phone.save("new", "1") }

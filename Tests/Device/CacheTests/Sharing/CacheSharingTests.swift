@@ -26,7 +26,7 @@ import Testing
         for request in 0..<200 { device.transport.fail(request: request, .requestLost) }
     }
 
-    @Test func sharedRecordIsEditedByBothUntilOneLeavesOffline() async throws {
+    @Test func participantEditsSharedRecordAndLeavesOffline() async throws {
         let (alice, bo) = try await devices()
         let share = try await alice.cache.share(root)
         #expect(try await alice.cache.share(root).recordID == share.recordID)
@@ -58,7 +58,7 @@ import Testing
 
     /// A participant who leaves a zone deletes nothing in it, also if the service then loses history and the person
     /// joins again.
-    @Test func recordsOfZoneThatWasLeftStayWhenItIsJoinedAfterALoss() async throws {
+    @Test func recordsOfALeftZoneStayWhenItIsJoinedAgainAfterTokensExpire() async throws {
         let cloud = TestCloud()
         let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
         let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// The later of two actions counts: the service does not know yet that the user left.
-    @Test func shareThatIsAcceptedAfterItWasLeftOfflineIsJoined() async throws {
+    @Test func acceptAfterOfflineLeaveJoinsTheShare() async throws {
         let cloud = TestCloud()
         let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
         let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
@@ -102,7 +102,7 @@ import Testing
     }
 
     /// The user leaves the zone while accepting its share has not returned: the later action counts.
-    @Test func shareThatIsLeftWhileItIsAcceptedIsLeft() async throws {
+    @Test func leaveDuringAcceptLeavesTheShare() async throws {
         let cloud = TestCloud()
         let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
         let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
@@ -147,7 +147,7 @@ import Testing
         #expect(try alice.texts() == ["root": "1"])
     }
 
-    @Test func whatNeedsTheServiceSaysSoOffline() async throws {
+    @Test func sharingCallsOfflineThrowNotSynced() async throws {
         let (alice, _) = try await devices()
         goOffline(alice)
         let error = await #expect(throws: CacheError.self) { try await alice.cache.share(root) }

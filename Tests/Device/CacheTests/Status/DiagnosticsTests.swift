@@ -103,7 +103,7 @@ import Testing
         try other.close()
     }
 
-    @Test func brokenPromisesAreFound() async throws {
+    @Test func invariantViolationsAreFound() async throws {
         let (_, phone) = try await troubled()
         try await phone.cache.file.pool.write { database in
             try database.execute(
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNoCacheIsRefused() throws {
+    @Test func inspectionOfMissingOrForeignFileIsRefused() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer {
             // A leftover in the temporary folder fails no test.
@@ -139,7 +139,7 @@ import Testing
         #expect(error()?.code == .damaged)
     }
 
-    @Test func operationsAreSpans() async throws {
+    @Test func operationsAreTracedAsSpans() async throws {
         let tracer = InMemoryTracer()
         InstrumentationSystem.bootstrap(tracer)
         let (_, _) = try await troubled()

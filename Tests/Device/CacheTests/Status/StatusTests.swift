@@ -10,7 +10,7 @@ import Testing
 
 /// The status: whether the sync is done, what is pending, and why.
 @Suite(.timeLimit(.minutes(20))) struct StatusTests {
-    @Test func timesAndAccountAreKnownAfterARestart() async throws {
+    @Test func timesAndAccountSurviveRestart() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         var status = try await phone.cache.status()
@@ -46,7 +46,7 @@ import Testing
         #expect(try await phone.cache.status().account == .noAccount)
     }
 
-    @Test func otherUserIsTheAccount() async throws {
+    @Test func signInOfAnotherUserIsReportedAsOtherUser() async throws {
         let cloud = RealService()
         let alice = try await cloud.userRecordName()
         let phone = try Device(cloud)
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The detailed text contains all ten answers.
-    @Test func detailsHaveEveryAnswer() async throws {
+    @Test func detailsContainEveryStatusLine() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("b", "1")
@@ -77,7 +77,7 @@ import Testing
     }
 
     /// The status is read at every page of a first fetch, so it must not read each of a million records.
-    @Test func countsReadNoRecordOfTheService() async throws {
+    @Test func countsUseIndexesOnly() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1", "b": "1"])
         try phone.save("a", "2")
@@ -122,7 +122,7 @@ import Testing
         #expect(try stage("b") == .needsAttention(failure))
     }
 
-    @Test func statusesTellEachChangeAndEndWithTheCache() async throws {
+    @Test func statusesReportEachChangeAndEndWithTheCache() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         var statuses = phone.cache.statuses().makeAsyncIterator()
@@ -137,7 +137,7 @@ import Testing
         while try await statuses.next() != nil {}
     }
 
-    @Test @MainActor func liveStatusIsObservedUntilTheCacheIsGone() async throws {
+    @Test @MainActor func liveStatusFollowsTheCache() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
         let live = LiveStatus(of: phone.cache)

@@ -7,7 +7,7 @@ import Testing
 @testable import StratusCache
 
 @Suite struct CacheStoreTests {
-    @Test func everyCommitReachesTheDisk() throws {
+    @Test func writesAreSynchronousAndUseWAL() throws {
         let device = try Device(RealService())
         let mode = try device.cache.store.pool.write { database in
             try Int.fetchOne(database, sql: "PRAGMA synchronous")
@@ -52,7 +52,7 @@ import Testing
 
     /// A fetched page of a zone may be newer than the database's token. If the next answer of the database does not
     /// name the zone, the zone's changes were lost.
-    @Test func zoneThatTheDatabaseDoesNotNameIsFetchedOnceMore() async throws {
+    @Test func zoneMissingFromDatabaseChangesIsFetchedAgain() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
         try await device.cache.sync()
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// The zone was deleted and recreated since its fetch, and the device got the expiry of the zone's token first.
-    @Test func zoneMadeAgainIsNotedAfterItsExpiry() async throws {
+    @Test func recreatedZoneIsRecognizedAfterItsTokenExpired() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
         try await device.cache.sync()
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// A record that is edited during a full fetch does not count as received by it.
-    @Test func recordThatIsEditedDuringAFullFetchIsMissedAtItsEnd() async throws {
+    @Test func recordEditedDuringAFullFetchCountsAsNotReceived() async throws {
         let device = try Device(RealService())
         try device.save("a", "1")
         try await device.cache.sync()

@@ -10,7 +10,7 @@ import Testing
 /// Rows that are written directly from an answer equal, byte for byte, those that are written from record objects.
 @Suite struct FetchedRowTests {
     @Test(arguments: Seeds.forTest("FetchedRowTests", count: 20))
-    func rowsEqualThoseOfObjects(_ seed: UInt64) async throws {
+    func directlyWrittenRowsEqualRowsOfRecordObjects(_ seed: UInt64) async throws {
         var pages = RandomPages(seed: seed)
         let service = PagedService()
         let (direct, ordinary) = (try PagedCache(service), try PagedCache(service))

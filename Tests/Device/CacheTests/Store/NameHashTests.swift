@@ -11,7 +11,7 @@ import Testing
 /// Records are found by the hashes of their names, and told apart by their names.
 @Suite struct NameHashTests {
     /// Views and tables that an app built on the table of records still work.
-    @Test func migrationKeepsWhatAppsMade() throws {
+    @Test func migrationKeepsViewsAndTablesOfApps() throws {
         let fixture = try StoredFormatFixture("2026-11-records")
         let app = try DatabaseQueue(path: fixture.cachePath)
         try app.write {

@@ -19,7 +19,7 @@ import Testing
 
     private let long = String(repeating: "x", count: 20_000)
 
-    @Test func saveWithoutRoomIsRefusedAndNothingIsHalfWritten() throws {
+    @Test func saveOnAFullDiskIsRefusedAndWritesNothing() throws {
         let phone = try Device(RealService())
         try phone.save("a", "1")
         try limitPages(of: phone, toPresent: true)
@@ -32,7 +32,7 @@ import Testing
         #expect(try phone.texts().count == 2)
     }
 
-    @Test func syncGoesOnByItselfWhenThereIsRoom() async throws {
+    @Test func syncContinuesOnceTheDiskHasSpace() async throws {
         let cloud = RealService()
         let tablet = try Device(cloud)
         let phone = try Device(cloud)
@@ -68,7 +68,7 @@ import Testing
     }
 
     /// The service has committed the save, and there is no space to store its answer.
-    @Test func answerWithoutRoomIsAskedForAgain() async throws {
+    @Test func answerLostToAFullDiskIsRecovered() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
         try phone.save("a", "2")

@@ -40,7 +40,7 @@ import Testing
     }
 
     /// A new format needs a fixture.
-    @Test func newestFixtureHasTodaysFormat() throws {
+    @Test func newestFixtureHasCurrentFormat() throws {
         func number(_ queue: DatabaseQueue) throws -> Int? {
             try queue.read { try Int.fetchOne($0, sql: "PRAGMA user_version") }
         }
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// The app has its own table with the name of one that a migration creates: this is not damage.
-    @Test func fileWhoseMigrationIsRefusedStaysWhereItIs() throws {
+    @Test func fileWithConflictingTableIsNotReplaced() throws {
         let fixture = try StoredFormatFixture("2026-11-databases")
         let clouds = [CKDatabase.Scope.private, .shared].map { RealService().remote($0) }
         let app = try DatabaseQueue(path: fixture.cachePath)

@@ -28,7 +28,7 @@ import Testing
 
     /// - Parameter types: With an index the query uses another access path.
     @Test(arguments: [[], [CachedType("Item", indexed: ["text"], searchable: ["text"])]])
-    func hiddenRecordIsInNoAnswer(_ types: [CachedType]) async throws {
+    func hiddenRecordIsMissingFromEveryQuery(_ types: [CachedType]) async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))

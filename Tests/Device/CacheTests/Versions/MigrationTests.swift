@@ -80,7 +80,7 @@ import Testing
     }
 
     /// The process ends in the middle of the migration.
-    @Test func migrationGoesOnWhereItWas() async throws {
+    @Test func interruptedMigrationContinues() async throws {
         let cloud = RealService()
         let new = try Device(cloud)
         for number in 0..<450 { try new.save("r\(number)", "\(number)") }
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// An older app's record that wins a conflict is migrated like one that was fetched.
-    @Test func olderRecordThatWinsIsMigrated() async throws {
+    @Test func olderRecordThatWinsAConflictIsMigrated() async throws {
         var second = versions(2)
         second.migrate("Item", to: 2) { record in
             record["title"] = record["text"] as String?
@@ -253,8 +253,7 @@ import Testing
 
     /// Values that an older app wrote without times count with the record's date, and only where the app changed them.
     @Test(arguments: [RecordVersions.Reach.edit, .locally])
-    func editWinsOverFieldsThatAnOlderAppLeftAsTheyWere(_ reach: RecordVersions.Reach) async throws
-    {
+    func editWinsOverFieldsUnchangedByAnOlderApp(_ reach: RecordVersions.Reach) async throws {
         let cloud = RealService()
         let plain = FieldWise(fieldTimesKey: nil)
         let old = try Device(cloud, resolver: plain, versions: versions(1))
@@ -283,7 +282,7 @@ import Testing
 
     /// A later release has another migration, or none.
     @Test(arguments: [false, true])
-    func recordThatAFormerReleaseMigratedIsSentWhole(isMigratedStill: Bool) async throws {
+    func recordMigratedByAnEarlierReleaseIsSentCompletely(isMigratedStill: Bool) async throws {
         let cloud = RealService()
         let old = try Device(cloud, versions: versions(1))
         let new = try Device(cloud, versions: renaming(.locally))
@@ -301,7 +300,7 @@ import Testing
         #expect(stored["size"] == .int64(2))
     }
 
-    @Test func recordOfAnOlderReportIsMigratedWhenItIsRestored() async throws {
+    @Test func recordOfAnOlderReportIsMigratedOnRestore() async throws {
         let cloud = RealService()
         let (old, other) = (
             try Device(cloud, versions: versions(1)), try Device(cloud, versions: versions(1))

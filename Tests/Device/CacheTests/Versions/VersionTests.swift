@@ -94,7 +94,7 @@ import Testing
         #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
     }
 
-    @Test func zoneGoesOnAndNewerRecordsAreHidden() async throws {
+    @Test func zoneContinuesAndNewerRecordsAreHidden() async throws {
         let (cloud, new, old) = try await devices(versions(1, .goOn, .hidden), savedBy: "old")
         try new.save("a", "from the new app")
         try await new.sync()
@@ -122,7 +122,7 @@ import Testing
 
     /// The old app's save arrived without an answer; the new app's record at the service shows that it did.
     @Test(arguments: [false, true])
-    func unansweredRecordThatMetTheNewAppStaysDeleted(isDeletedHere: Bool) async throws {
+    func unansweredRecordEditedByNewerAppStaysDeleted(isDeletedHere: Bool) async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
@@ -150,7 +150,7 @@ import Testing
     }
 
     /// The record is deleted while its zone waits, after the zone's changes have shown that its save had arrived.
-    @Test func unansweredRecordIsDeletedWhileItsZoneWaits() async throws {
+    @Test func unansweredRecordDeletedWhileItsZoneIsHaltedStaysDeleted() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
@@ -176,7 +176,7 @@ import Testing
     }
 
     /// An unanswered save arrived, and a newer app deleted the record and recreated it.
-    @Test func recordThatANewerAppRecreatedOutlivesADeletionWhileItsZoneWaits() async throws {
+    @Test func recordRecreatedByNewerAppSurvivesDeletionInHaltedZone() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
         let old = try Device(cloud, versions: versions(1))
@@ -206,7 +206,7 @@ import Testing
 
     /// Only the person can decide whether the newer app's version is to be deleted too.
     @Test(arguments: [false, true])
-    func deletionOfWhatANewerAppWroteNeedsAttention(isRetried: Bool) async throws {
+    func deletionOfNewerRecordNeedsAttention(isRetried: Bool) async throws {
         let (cloud, new, old) = try await devices(versions(1, .goOn), savedBy: "old")
         try old.delete("a")
         try new.save("a", "from the new app")
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func conflictWithNewerRecordIsLeftToTheNewApp(isFullFetch: Bool) async throws {
+    func conflictWithNewerRecordIsResolvedAfterUpdate(isFullFetch: Bool) async throws {
         let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
         try old.save("a", "mine")
         cloud.pass()
@@ -249,7 +249,7 @@ import Testing
     }
 
     /// The process that found the newer record ends, and another process with the same file takes over.
-    @Test func otherProcessWaitsForTheUpdateToo() async throws {
+    @Test func otherProcessKeepsTheZoneHalted() async throws {
         let (cloud, new, old) = try await devices(versions(1), savedBy: "old")
         let other = try CloudCache(
             path: old.path, remotes: [old.remote], settings: .quick, versions: versions(1))
@@ -266,7 +266,7 @@ import Testing
         try other.close()
     }
 
-    @Test func deletedZoneOfNewerRecordsWaitsNoLonger() async throws {
+    @Test func deletionOfHaltedZoneEndsTheHalt() async throws {
         let (cloud, _, old) = try await devices(versions(1), savedBy: "new")
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
         try await cloud.deleteZone(.list)

@@ -34,7 +34,7 @@ import Testing
 
     /// - Parameter arrives: Whether the save arrived, and another device has deleted the record since.
     @Test(arguments: [false, true])
-    func unansweredSaveIsNeitherLostNorDoubled(arrives: Bool) async throws {
+    func unansweredSaveIsNeitherLostNorDuplicated(arrives: Bool) async throws {
         try await sendUnanswered(arrives: arrives)
         try await folder.run("tablet") { tablet in
             try await tablet.sync()

@@ -269,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func lostDownloadFailsOrIsRetriedByQualityOfService() async throws {
+    @Test func lostDownloadIsRetriedDependingOnQualityOfService() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved(on: phone)
         let failures = Log()

@@ -17,7 +17,7 @@ import Testing
     /// An upload of 20 MB is cut twice after 6 MB and resumes where it was cut, so little more than 20 MB is sent. The
     /// app gets no error, whatever the quality of service.
     @Test(arguments: [QualityOfService.utility, .default, .userInitiated])
-    func uploadThatWasCutGoesOnWhereItEnded(_ quality: QualityOfService) async throws {
+    func interruptedUploadResumesWhereItEnded(_ quality: QualityOfService) async throws {
         try await withRelay(cuts: 2) { relay, database in
             let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))
             try await save(record, in: database, quality)
@@ -31,7 +31,7 @@ import Testing
     }
 
     /// When every connection is cut, the error comes after a bounded number of attempts.
-    @Test func uploadThatIsAlwaysCutFails() async throws {
+    @Test func alwaysInterruptedUploadFails() async throws {
         try await withRelay(cuts: 1_000, after: 1_000_000) { relay, database in
             let record = CKRecord(recordType: "Film", recordID: .init(recordName: "f"))
             let error = await #expect(throws: CKError.self) {

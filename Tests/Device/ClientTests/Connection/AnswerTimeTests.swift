@@ -13,7 +13,7 @@ import Testing
 
 /// What answers tell about the service's clock.
 @Suite struct AnswerTimeTests {
-    @Test func ourHeaderTellsMillisecondsAndDateWholeSeconds() {
+    @Test func timeHeaderHasMillisecondsAndDateWholeSeconds() {
         let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(
             AnswerTime(HTTPHeaders([date]))
@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Refusals tell the time too, and only the requesting task gets it.
-    @Test func everyAnswerTellsTheTimeOverHTTP() async throws {
+    @Test func everyAnswerHasTheServicesTimeOverHTTP() async throws {
         try await withServer(.forDevelopment()) { port in
             let container = CKContainer(
                 identifier: "iCloud.org.example.Trails",

@@ -13,7 +13,7 @@ import Testing
     /// Linux connects 0.0.0.0 to this machine, and the client treats it as a remote address.
     private static let elsewhere = "0.0.0.0"
 
-    @Test func answersOverANetworkTravelInGzip() async throws {
+    @Test func answersOverANetworkAreCompressed() async throws {
         try await withServer(
             .forDevelopment(), hostNames: [Self.elsewhere], isDevelopmentOpen: true,
             { port in

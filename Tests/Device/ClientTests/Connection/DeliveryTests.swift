@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [RemoteNotificationResult.newData, .noData])
-    func untruthfulResultDelaysNextNotification(
+    func wrongFetchResultDelaysNextNotification(
         _ lie: RemoteNotificationResult
     ) async throws {
         let scene = try await Scene()

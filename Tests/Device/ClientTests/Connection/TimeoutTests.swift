@@ -53,7 +53,7 @@ struct TimeoutTests {
         Task { await run(operation, on: container.privateCloudDatabase) }
     }
 
-    @Test("A request has 60 seconds")
+    @Test("A request times out after 60 seconds")
     func requestTimesOutAfterSixtySeconds() async {
         let (container, _) = container(answersAfterSeconds: 100)
         let end = ended(fetch(), on: container)
@@ -67,7 +67,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "A request has the seconds of its operation, of the group, of the database",
+        "A request's timeout comes from its operation, else its group, else its database",
         arguments: 0..<3)
     func requestTimeoutComesFromNearestConfiguration(_ place: Int) async {
         let (container, _) = container(answersAfterSeconds: 100)
@@ -90,7 +90,7 @@ struct TimeoutTests {
         #expect(log.all == ["4 \(URLError.Code.timedOut.rawValue)"])
     }
 
-    @Test("An operation has its seconds for all pages together")
+    @Test("The resource timeout covers all pages of an operation")
     func resourceTimeoutCoversAllPages() async {
         let (container, transport) = container(answersAfterSeconds: 4)
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
@@ -114,7 +114,7 @@ struct TimeoutTests {
         #expect(transport.requests.count == 3)
     }
 
-    @Test("Patience ends with the operation's time; without a limit it does not")
+    @Test("Retries end with the resource timeout; without one they continue")
     func backgroundRetriesEndWithResourceTimeout() async {
         let (container, transport) = container(
             answersAfterSeconds: 0, failing: TransportError(.refused, "down"))
@@ -131,7 +131,7 @@ struct TimeoutTests {
     }
 
     @Test(
-        "What the user waits for has no limit as a whole, the rest a week; 0 and less say nothing")
+        "The default resource timeout is a week, or none if the user waits; 0 and less are ignored")
     func resourceTimeoutDependsOnQualityOfService() {
         let configuration = CKOperation.Configuration()
         #expect(configuration.timeoutIntervalForResource == 604_800)
@@ -146,7 +146,7 @@ struct TimeoutTests {
         #expect(configuration.timeoutIntervalForRequest == 60)
     }
 
-    @Test("The transfer of an asset ends with the operation's time")
+    @Test("The transfer of an asset ends with the resource timeout")
     func assetTransferEndsWithResourceTimeout() async throws {
         let cloud = TestCloud()
         let scratch = try Scratch()
@@ -189,7 +189,7 @@ struct TimeoutTests {
         ]
     }
 
-    @Test("The old settings of an operation are those of its configuration")
+    @Test("Deprecated timeout properties set the operation's configuration")
     func deprecatedTimeoutPropertiesSetConfiguration() async throws {
         let (container, _) = container(answersAfterSeconds: 100)
         let operation = fetch()

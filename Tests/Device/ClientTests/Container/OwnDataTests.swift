@@ -50,7 +50,7 @@ import Testing
         #expect(!files.values.contains { $0.range(of: Data("Secret".utf8)) != nil })
     }
 
-    @Test func removedDataIsGoneAndSharesAreLeft() async throws {
+    @Test func removeDataDeletesOwnZonesAndLeavesShares() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()
         try await trip.join(share, trip.bo)

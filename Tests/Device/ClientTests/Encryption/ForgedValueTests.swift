@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func answerToSaveFillsNoEncryptedField(isEncrypted: Bool) async throws {
+    func forgedSaveAnswerFillsNoEncryptedField(isEncrypted: Bool) async throws {
         for policy in [
             CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
             .allKeys,
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// The service first returns the value in the clear, and marks it as encrypted in the answer to a save.
-    @Test func markWithoutOpenedValueMakesNoValueEncrypted() async throws {
+    @Test func forgedEncryptionMarkDoesNotMakeAPlainValueEncrypted() async throws {
         for policy in [
             CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys,
         ] {
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// A mark without a value that a key opens has no effect, also not on a value that is set meanwhile.
-    @Test func markWithoutValueSealsNoLaterChange() async throws {
+    @Test func forgedEncryptionMarkDoesNotEncryptALaterValue() async throws {
         let phone = try await device("ida", MemoryKeyStore())
         try await phone.own.save(CKRecordZone(zoneID: trips))
         let record = hut("a")
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [true, false], [true, false])
-    func fetchedAnswerFillsNoEncryptedField(isEncrypted: Bool, isDeclared: Bool) async throws {
+    func forgedFetchAnswerFillsNoEncryptedField(isEncrypted: Bool, isDeclared: Bool) async throws {
         let writer = try await device("ida", cloud.keyStore)
         try await writer.own.save(CKRecordZone(zoneID: trips))
         try await writer.own.save(diary("a"))
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func conflictFillsNoEncryptedField(isEncrypted: Bool) async throws {
+    func forgedConflictFillsNoEncryptedField(isEncrypted: Bool) async throws {
         let phone = try await device("ida", cloud.keyStore)
         let tablet = try await device("ida", MemoryKeyStore())
         try await phone.own.save(CKRecordZone(zoneID: trips))
@@ -212,7 +212,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func sharedDatabaseFillsNoEncryptedField(isEncrypted: Bool) async throws {
+    func forgedSharedRecordFillsNoEncryptedField(isEncrypted: Bool) async throws {
         let (ida, ben) = (
             try await device("ida", MemoryKeyStore()), try await device("ben", MemoryKeyStore())
         )

@@ -32,7 +32,7 @@ import Testing
 
     /// The store tightens loose permissions of its folder and of its list of fields; only a key that others may have
     /// read is refused.
-    @Test func looserFolderAndListOfFieldsAreTightened() throws {
+    @Test func loosePermissionsOfFolderAndFieldListAreTightened() throws {
         let scratch = try Scratch()
         chmod(scratch.folder.path, 0o755)
         let store = FileKeyStore(folder: scratch.folder)

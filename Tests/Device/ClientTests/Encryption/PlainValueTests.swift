@@ -57,7 +57,7 @@ import Testing
         #expect(!sent.all.contains { $0.value == .string("Grossglockner") })
     }
 
-    @Test func fieldEncryptedOnceIsRefusedInTheClear() async throws {
+    @Test func plainValueOfAnEncryptedFieldIsRefused() async throws {
         let phone = try await device(MemoryKeyStore())
         try await phone.database.save(CKRecordZone(zoneID: trips))
         try await phone.database.save(diary("a"))
@@ -69,7 +69,7 @@ import Testing
         try await phone.database.save(trail)
     }
 
-    @Test func recordWithBothKindsInOneBatchIsRefused() async throws {
+    @Test func plainValueBesideEncryptedOneInABatchIsRefused() async throws {
         let phone = try await device(MemoryKeyStore())
         try await phone.database.save(CKRecordZone(zoneID: trips))
         let plain = hut("plain")
@@ -106,7 +106,7 @@ import Testing
     }
 
     /// Two processes of a device add encrypted fields at the same time: no field is lost.
-    @Test func encryptedFieldsOfTwoStoresAreAdded() throws {
+    @Test func encryptedFieldsOfTwoProcessesAreMerged() throws {
         let scratch = try Scratch()
         let (one, two) = (
             FileKeyStore(folder: scratch.folder), FileKeyStore(folder: scratch.folder)

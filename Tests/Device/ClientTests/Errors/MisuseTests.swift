@@ -6,7 +6,7 @@ import Testing
 /// Misuse that raises an exception on Apple's platforms ends the process here, with a message.
 @Suite(.timeLimit(.minutes(20)))
 struct MisuseTests {
-    @Test("A record has a name")
+    @Test("An empty record name traps")
     func emptyRecordNameTraps() async {
         let empty = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -16,7 +16,7 @@ struct MisuseTests {
         #expect(empty.says("The record's name is empty; give it 1 to 255 characters."))
     }
 
-    @Test("A zone has a name")
+    @Test("An empty zone name traps")
     func emptyZoneNameTraps() async {
         let empty = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -27,7 +27,7 @@ struct MisuseTests {
     }
 
     @Test(
-        "A record's type has no ASCII characters but letters, digits and underscores",
+        "A record type with other ASCII characters than letters, digits and underscores traps",
         arguments: ["", "Mountain Hut", "App.Hut", "Hut-1"])
     func invalidRecordTypeTraps(_ type: String) async {
         let result = await #expect(
@@ -38,7 +38,7 @@ struct MisuseTests {
         #expect(result.says("name it with an ASCII letter"))
     }
 
-    @Test("A share is no record of its type")
+    @Test("A record of the type of shares traps")
     func shareRecordTypeTraps() async {
         let share = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -53,7 +53,7 @@ struct MisuseTests {
 
     // MARK: Fields
 
-    @Test("A field holds the types that it can hold")
+    @Test("A field value of an unsupported type traps")
     func unsupportedFieldValueTraps() async {
         let sentence =
             "has a value of a type that records do not support; give it a"
@@ -77,7 +77,7 @@ struct MisuseTests {
         #expect(nested.says(sentence))
     }
 
-    @Test("A parent is referred to without an action")
+    @Test("A parent reference with the action deleteSelf traps")
     func parentWithDeleteActionTraps() async {
         hut("a").parent = CKRecord.Reference(recordID: hut("b").recordID, action: .none)
         let result = await #expect(
@@ -89,7 +89,7 @@ struct MisuseTests {
         #expect(result.says("has the action deleteSelf; give it none."))
     }
 
-    @Test("An asset is a file")
+    @Test("An asset with a remote URL traps")
     func assetWithRemoteURLTraps() async throws {
         let url = try #require(URL(string: "https://example.org/photo.png"))
         #expect(!url.isFileURL)
@@ -107,7 +107,7 @@ struct MisuseTests {
 
     // MARK: Queries and subscriptions
 
-    @Test("A query subscription has an occasion", arguments: [0, 8] as [UInt])
+    @Test("A query subscription without an option traps", arguments: [0, 8] as [UInt])
     func querySubscriptionWithoutOptionTraps(_ options: UInt) async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
@@ -120,7 +120,7 @@ struct MisuseTests {
     }
 
     @Test(
-        "A predicate's format is whole, and has its arguments",
+        "An incomplete predicate format, or one with missing arguments, traps",
         arguments: [
             ("", "A condition of the predicate is incomplete; add the missing part."),
             ("a", "A condition has no operator; put one between its two sides."),
@@ -149,7 +149,7 @@ struct MisuseTests {
 
     // MARK: Operations
 
-    @Test("An operation is used once")
+    @Test("Adding an operation twice traps")
     func addingOperationTwiceTraps() async {
         let sentence = "The operation was added before, and each is used once; make a new one."
         let twice = await #expect(
@@ -175,7 +175,7 @@ struct MisuseTests {
         #expect(again.says(sentence))
     }
 
-    @Test("The base of operations is not run")
+    @Test("Running the base class of operations traps")
     func runningBaseOperationTraps() async {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]

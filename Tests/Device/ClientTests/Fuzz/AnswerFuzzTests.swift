@@ -11,7 +11,7 @@ import Testing
 struct AnswerFuzzTests {
     private static let damageCount = 150
 
-    @Test("Undamaged answers are read without an error of the whole", arguments: AnswerProbe.all)
+    @Test("Undamaged answers are read without an error", arguments: AnswerProbe.all)
     func undamagedAnswerGivesNoError(_ probe: AnswerProbe) async throws {
         let witness = AnswerWitness()
         let answer = DamagedAnswer(undamaged: probe.seed)
@@ -20,7 +20,7 @@ struct AnswerFuzzTests {
         #expect(witness.wholeErrors == [])
     }
 
-    @Test("Damaged answers become CKErrors, once for each request", arguments: AnswerProbe.all)
+    @Test("Damaged answers cause one CKError for each request", arguments: AnswerProbe.all)
     func damagedAnswerGivesOneErrorPerRequest(_ probe: AnswerProbe) async throws {
         let shape = try JSONShape(probe.seed)
         let undamaged = AnswerWitness()
@@ -36,7 +36,7 @@ struct AnswerFuzzTests {
         }
     }
 
-    @Test("A delay without measure ends no waiting process")
+    @Test("An extreme retry-after does not end the process")
     func extremeDelayDoesNotEndProcess() async throws {
         // The process's own clock: a duration that it cannot represent would end the process.
         let world = CloudConnection.World()
@@ -48,7 +48,7 @@ struct AnswerFuzzTests {
     }
 
     @Test(
-        "Addresses that are none are told as errors",
+        "Invalid download addresses are reported as errors",
         arguments: [
             "", "/", "//", "http://[::1", "http://", "gopher://a/b", "\u{0}", "%", "/%zz", "a b",
         ])

@@ -26,7 +26,7 @@ struct LongLivedTests {
     }
 
     @Test(
-        "The next process goes on with every kind of operation",
+        "The next process resumes every kind of operation",
         arguments: LongLivedKind.allCases, Moment.allCases)
     func nextProcessResumesLongLivedOperation(_ kind: LongLivedKind, _ moment: Moment) async throws
     {
@@ -93,7 +93,7 @@ struct LongLivedTests {
         #expect(scene.transport.counts.downloads == 0)
     }
 
-    @Test("One that ends in its process is listed while it runs, and reported of once")
+    @Test("An operation is listed while it runs, and reports its outcome once")
     func runningLongLivedOperationIsListedUntilItEnds() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         try await scene.prepare()
@@ -120,7 +120,7 @@ struct LongLivedTests {
         #expect(try await container.longLivedOperation(for: id) == nil)
     }
 
-    @Test("One that is cancelled is forgotten, whenever")
+    @Test("An operation that is cancelled at any time is forgotten")
     func cancelledLongLivedOperationIsForgotten() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         let operation = try await scene.prepared(.modifyRecords)
@@ -129,7 +129,7 @@ struct LongLivedTests {
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
-    @Test("One that was fetched and cancelled before it began is forgotten")
+    @Test("A resumed operation that is cancelled before its start is forgotten")
     func resumedOperationCancelledBeforeStartIsForgotten() async throws {
         await leave(.fetchZones)
         let scene = try await LongLivedScene(scratch.folder.path)
@@ -190,7 +190,7 @@ struct LongLivedTests {
         return (try await LongLivedScene(scratch.folder.path, world: clock.world), clock)
     }
 
-    @Test("Nobody sees or sends what another user left")
+    @Test("Operations of another user are neither listed nor sent")
     func longLivedOperationIsHiddenFromOtherUser() async throws {
         await leave(.modifyRecords)
         let scene = try await LongLivedScene(scratch.folder.path)
@@ -205,7 +205,7 @@ struct LongLivedTests {
         #expect(try await container.allLongLivedOperationIDs() == [id])
     }
 
-    @Test("A service knows the device that began an operation, whatever the process calls itself")
+    @Test("A resumed operation keeps the device ID of its first process")
     func resumedOperationKeepsFirstDeviceID() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
@@ -232,7 +232,7 @@ struct LongLivedTests {
         #expect(scene.journals.isEmpty)
     }
 
-    @Test("What did not end is not sent again after six days, which the service might not remember")
+    @Test("An unfinished save is not sent again after six days")
     func unfinishedSaveIsNotSentAfterSixDays() async throws {
         let (scene, clock) = try await sceneAfter(.modifyRecords)
         clock.advance(bySeconds: 6 * 86_400)
@@ -241,14 +241,14 @@ struct LongLivedTests {
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
-    @Test("A fetch is made again however late")
+    @Test("An unfinished fetch is repeated at any age")
     func unfinishedFetchIsRepeatedAtAnyAge() async throws {
         let (scene, clock) = try await sceneAfter(.fetchZones)
         clock.advance(bySeconds: 20 * 86_400)
         try await expectReported(.fetchZones, resumedIn: scene)
     }
 
-    @Test("What nobody goes on with is gone after thirty days")
+    @Test("An operation that is not resumed is removed after thirty days")
     func abandonedOperationIsRemovedAfterThirtyDays() async throws {
         let (scene, clock) = try await sceneAfter(.fetchZones)
         clock.advance(bySeconds: 29 * 86_400)
@@ -259,7 +259,7 @@ struct LongLivedTests {
     }
 
     @Test(
-        "Damaged and foreign files are passed over", arguments: ["description", "outcome", "end"])
+        "Damaged and foreign files are skipped", arguments: ["description", "outcome", "end"])
     func damagedJournalFileIsSkipped(_ name: String) async throws {
         await leave(.fetchRecords, .reported)
         let scene = try await LongLivedScene(scratch.folder.path)
@@ -290,7 +290,7 @@ struct LongLivedTests {
         #expect(scene.transport.sent.all.contains("records/lookup"))
     }
 
-    @Test("A folder that cannot be written makes it an operation like any other")
+    @Test("With an unwritable folder it runs as an ordinary operation")
     func unwritableFolderRunsOrdinaryOperation() async throws {
         try Data().write(to: scratch.folder.appendingPathComponent("operations"))
         let scene = try await LongLivedScene(scratch.folder.path)
@@ -323,7 +323,7 @@ struct LongLivedTests {
         }
     }
 
-    @Test("A test's cloud keeps what a device leaves until the cloud goes")
+    @Test("A test's cloud keeps the operations of its devices until it is released")
     func testCloudKeepsOperationFolderUntilReleased() async throws {
         let folder: URL
         do {
@@ -347,7 +347,7 @@ struct LongLivedTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("Whether an operation is long-lived is its own word, then its group's")
+    @Test("The setting comes from the operation, else from its group")
     func longLivedSettingComesFromOperationThenGroup() async throws {
         let scene = try await LongLivedScene(scratch.folder.path)
         let lasting = CKOperation.Configuration()

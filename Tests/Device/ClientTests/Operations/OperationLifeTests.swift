@@ -40,7 +40,7 @@ struct OperationLifeTests {
 
     // MARK: Cancelling
 
-    @Test("Cancelled while it waits for another, an operation ends at once and alone")
+    @Test("An operation cancelled while it waits for another ends at once")
     func cancelEndsWaitingOperation() async {
         let (database, started) = silentDatabase()
         let (first, second) = (save("a"), save("b"))
@@ -58,7 +58,7 @@ struct OperationLifeTests {
         first.cancel()
     }
 
-    @Test("Cancelled between pages, it tells no more of them")
+    @Test("An operation cancelled between pages reports no further records")
     func cancelBetweenPagesStopsFetch() async {
         let (log, note) = (log, note)
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips])
@@ -82,7 +82,7 @@ struct OperationLifeTests {
         ])
     }
 
-    @Test("Cancelled by one of its blocks, it calls none of the others", arguments: 0..<4)
+    @Test("An operation cancelled by one of its blocks calls no further blocks", arguments: 0..<4)
     func cancelInsideBlockStopsFurtherBlocks(_ kind: Int) async {
         let (log, note) = (log, note)
         let operation: CKDatabaseOperation
@@ -140,7 +140,7 @@ struct OperationLifeTests {
         #expect(log.all == ["a", Self.cancelled])
     }
 
-    @Test("Cancelled when all is said, it has succeeded")
+    @Test("An operation cancelled after its result has succeeded")
     func cancelAfterResultKeepsSuccess() async {
         let operation = save("a")
         let note = note
@@ -152,7 +152,7 @@ struct OperationLifeTests {
         #expect(log.all == ["a", "ok"])
     }
 
-    @Test("Cancelled at any moment, an operation tells one result and ends", arguments: 0..<40)
+    @Test("An operation cancelled at any moment reports one result and ends", arguments: 0..<40)
     func cancelAtAnyMomentGivesOneResult(_ moment: Int) async {
         let operation = save("a", "b")
         // On a busy machine twenty turns can take longer than a request may.
@@ -178,7 +178,7 @@ struct OperationLifeTests {
         #expect(operation.isFinished && !operation.isExecuting)
     }
 
-    @Test("A cancelled task cancels its call")
+    @Test("A cancelled task cancels its operation")
     func cancelledTaskCancelsItsOperation() async {
         let (database, started) = silentDatabase()
         let task = Task { await codeOf { try await database.save(hut("a")) } }
@@ -189,7 +189,7 @@ struct OperationLifeTests {
 
     // MARK: The order of blocks
 
-    @Test("Blocks come one at a time, the items' first, then the result's, then the completion's")
+    @Test("Blocks are called one at a time: for items, for the result, for the completion")
     func blocksAreCalledInOrder() async {
         let busy = Atomic<Bool>(false)
         let overlaps = Atomic<Int>(0)
@@ -217,7 +217,7 @@ struct OperationLifeTests {
 
     // MARK: Use and release
 
-    @Test("What an operation needed goes with its end, even where a block holds it")
+    @Test("A finished operation is released, even if one of its blocks refers to it")
     func finishedOperationIsReleased() async {
         weak var weakModify: CKModifyRecordsOperation?
         weak var weakFetch: CKFetchRecordZoneChangesOperation?
@@ -253,7 +253,7 @@ struct OperationLifeTests {
                 syncToken: "t", moreComing: false))
     ])
 
-    @Test("All blocks of every operation go with its end")
+    @Test("A finished operation of any kind releases its blocks")
     func finishedOperationReleasesItsBlocks() async throws {
         let trip = try await Trip()
         let link = URL(fileURLWithPath: "/link")
@@ -302,8 +302,8 @@ struct OperationLifeTests {
         return names
     }
 
-    @Test("One that was never added leaves what it waited for alone")
-    func operationNeverAddedLeavesDependencyAlone() async {
+    @Test("An operation that was never added does not affect its dependency")
+    func droppedOperationDoesNotAffectItsDependency() async {
         let (opened, opens) = AsyncStream.makeStream(of: Void.self)
         let first = save("a")
         do {
@@ -320,7 +320,7 @@ struct OperationLifeTests {
         #expect(log.all == ["a", "ok"])
     }
 
-    @Test("An operation is used once")
+    @Test("Starting an operation twice traps")
     func startingOperationTwiceTraps() async {
         await #expect(processExitsWith: .failure) {
             let operation = CKFetchRecordsOperation(recordIDs: [])
@@ -332,7 +332,7 @@ struct OperationLifeTests {
 
     // MARK: Settings
 
-    @Test("Each setting is the operation's own, else the group's, else the database's")
+    @Test("Each setting comes from the operation, else its group, else its database")
     func operationSettingsComeFromNearestConfiguration() async {
         let asked = Mutex<[Double]>([])
         let transport = TimesTransport { seconds in asked.withLock { $0.append(seconds) } }
@@ -364,7 +364,7 @@ struct OperationLifeTests {
         #expect(asked.withLock { $0 } == cases.map(\.expected))
     }
 
-    @Test("What an operation was given is a copy")
+    @Test("An operation copies its configuration")
     func configurationIsCopied() {
         let shared = CKOperation.Configuration()
         shared.timeoutIntervalForRequest = 5

@@ -34,7 +34,7 @@ import Testing
         #expect(try await names(NSPredicate(format: "%K IN %@", key, someone), bo) == ["b"])
     }
 
-    @Test func subscriptionToOwnRecordsTellsOfThemAlone() async throws {
+    @Test func subscriptionToOwnRecordsNotifiesOnlyOfThem() async throws {
         let cloud = TestCloud()
         func container(_ user: String, _ device: String) async throws -> CKContainer {
             try await cloud.container("iCloud.org.example.Trails", user: user, device: device)

@@ -261,7 +261,7 @@ import Testing
         #expect(log.all == ["true"])
     }
 
-    @Test("Only the owner and administrators decide", .timeLimit(.minutes(20)))
+    @Test("Deciding requests as a participant traps", .timeLimit(.minutes(20)))
     func decidingRequestsAsParticipantTraps() async throws {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]

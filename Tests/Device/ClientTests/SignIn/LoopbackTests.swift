@@ -6,7 +6,7 @@ import Testing
 /// Connections to the port on which an app waits for its sign-in.
 @Suite struct LoopbackTests {
     /// Any page and any program on the machine may connect: their requests are refused, and the app goes on waiting.
-    @Test func strangersEndNoSignIn() async throws {
+    @Test func forgedRequestsDoNotEndTheSignIn() async throws {
         try await SignInScene.run { scene, browser in
             let app = scene.start()
             let user = try await app.signIn { page in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func refusedConnectionsTakeNoPlace() {
+    @Test func refusedConnectionsDoNotCountTowardTheLimit() {
         let door = LoopbackDoor(
             callback: SignInCallback(world: .live), next: "",
             tokens: AsyncStream<String>.makeStream().continuation)
@@ -72,7 +72,7 @@ import Testing
         #expect(door.enter(upTo: 4))
     }
 
-    @Test func signInThatNobodyFinishesEnds() async throws {
+    @Test func unfinishedSignInTimesOut() async throws {
         try await SignInScene.run { scene, _ in
             let app = scene.start(world: .init(timeout: { _ in }))
             let error = await #expect(throws: CKError.self) { try await app.signIn { _ in } }

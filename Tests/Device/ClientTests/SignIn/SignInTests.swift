@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func anotherUsersSignInEndsFormerSession() async throws {
+    @Test func anotherUsersSignInEndsPreviousSession() async throws {
         try await SignInScene.run { scene, _ in
             let (app, ida) = try await scene.startedByIda()
             let former = scene.start()
@@ -80,7 +80,7 @@ import Testing
     }
 
     /// A process that runs for weeks stays signed in, and so does an app that runs for a second each day.
-    @Test func tokensOfAnswersAreKept() async throws {
+    @Test func rotatedTokensAreStored() async throws {
         try await SignInScene.run { scene, _ in
             let uptime = Mutex<Double>(1_000)
             let world = CloudConnection.World(uptimeSeconds: { uptime.withLock { $0 } })
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func keptSignInThatOthersCanReadIsReported() async throws {
+    @Test func storedSignInReadableByOthersIsRefused() async throws {
         try await SignInScene.run { scene, _ in
             try await scene.start().signIn(
                 emailAddress: SignInScene.ida, password: "correct horse")
@@ -125,7 +125,7 @@ import Testing
 
     // MARK: The app's own address
 
-    @Test func appAddressTakesOneAnswerToItsOwnPage() async throws {
+    @Test func customSchemeCallbackAcceptsOneAnswerToItsPage() async throws {
         let callback = "org.example.trails:/signed-in"
         try await SignInScene.run(callbackURL: callback) { scene, browser in
             let app = scene.start()
@@ -158,7 +158,7 @@ import Testing
     }
 
     /// The error comes before the app opens a page that asks for a password.
-    @Test func addressThatTokenDoesNotAllowOpensNoPage() async throws {
+    @Test func disallowedCallbackAddressOpensNoPage() async throws {
         for callback in [nil, "https://trails.example.org/in", "org.example.trails:/in"] {
             try await SignInScene.run(callbackURL: callback) { scene, _ in
                 let app = scene.start()

@@ -78,7 +78,7 @@ struct MappedCacheTests {
 
     /// The cache learns of the deletion in its first exchange, when the new ticket is already in its queue.
     @Test(arguments: [false, true])
-    func newHolderOfADeletedTargetIsSavedWithoutIt(isTicketFirst: Bool) async throws {
+    func newReferenceToADeletedObjectIsSavedAsEmpty(isTicketFirst: Bool) async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")
         let cached = try await CachedPhone(

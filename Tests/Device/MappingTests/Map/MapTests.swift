@@ -52,7 +52,7 @@ struct MapTests {
         var place: CLLocation?
     }
 
-    @Test func badMapsFailAtSetupWithOneSentence() async throws {
+    @Test func invalidMapsThrowAtSetup() async throws {
         let logs = InMemoryLogHandler()
         let error = await #expect(throws: MappingError.self) {
             _ = try await MappedDevice(
@@ -83,12 +83,12 @@ struct MapTests {
 
     /// An app's object may have a date that is not a number, or too large for an integer.
     @Test(arguments: [Double.nan, .infinity, -.infinity, 1e300])
-    func impossibleChangeDateEndsNoProcess(_ seconds: Double) {
+    func nonFiniteChangeDateIsClamped(_ seconds: Double) {
         let milliseconds = Date(timeIntervalSince1970: seconds).wholeMilliseconds
         #expect([.min, .max].contains(milliseconds))
     }
 
-    @Test func keyOfTheTypeWinsOverTheCommonOne() async throws {
+    @Test func keyOfTheTypeOverridesTheCommonOne() async throws {
         let phone = try await MappedDevice(cloud, "phone", types: [Row.self])
         let row = Row(text: "one")
         try await phone.mapping.save(row)
@@ -229,7 +229,7 @@ struct MapTests {
     }
 
     /// Two users in the public database, with only the indexes and rights of the schema.
-    @Test func schemaIsAllThatTheServiceNeeds() async throws {
+    @Test func generatedSchemaIsSufficientForSync() async throws {
         let phone = try await MappedDevice(cloud, "phone", user: "alice", scope: .public)
         let tablet = try await MappedDevice(cloud, "tablet", user: "bob", scope: .public)
         try await cloud.service.schemaDeployment(of: MappedDevice.container).replace(

@@ -72,7 +72,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test func listOfAHandlerIsReadAndSet() async throws {
+    @Test func listOfAReferenceHandlerIsReadAndSet() async throws {
         let phone = try await MappedDevice(cloud, "phone", types: [Club.self, Course.self])
         let tablet = try await MappedDevice(cloud, "tablet", types: [Club.self, Course.self])
         let club = Club()
@@ -114,7 +114,7 @@ struct ReferenceTests {
         #expect(try await tablet.records("Home").isEmpty)
     }
 
-    @Test func filledReferencesAreAnnounced() async throws {
+    @Test func filledReferencesAreReportedAsChanges() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let saved = try await savedCycle(phone)
@@ -129,7 +129,7 @@ struct ReferenceTests {
         #expect(tablet.person("Anna")?.home?.road == "Lake Road")
     }
 
-    @Test func holderOfWeakReferenceGoesWithItsTarget() async throws {
+    @Test func objectWithWeakReferenceIsDeletedWithItsTarget() async throws {
         for scope in [CKDatabase.Scope.private, .public] {
             let cloud = TestCloud()
             let phone = try await MappedDevice(cloud, "phone", scope: scope)
@@ -157,7 +157,7 @@ struct ReferenceTests {
 
     /// The phone does not know yet that the course was deleted, and it syncs tickets before courses.
     @Test(arguments: [CKDatabase.Scope.private, .public])
-    func newHolderOfADeletedTargetIsSavedWithoutIt(scope: CKDatabase.Scope) async throws {
+    func newReferenceToADeletedObjectIsSavedAsEmpty(scope: CKDatabase.Scope) async throws {
         let types: [any CloudEntity.Type] = [Ticket.self, Course.self]
         let phone = try await MappedDevice(cloud, "phone", scope: scope, types: types)
         let tablet = try await MappedDevice(cloud, "tablet", scope: scope, types: types)

@@ -23,7 +23,7 @@ struct CallbackTests {
     }
 
     /// An app that saves the next object when one has been saved.
-    @Test func callbackOfASaveMaySaveAndSync() async throws {
+    @Test func didSaveCallbackCanSaveAndSync() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
         phone.store.hooks.withLock {
@@ -104,7 +104,7 @@ struct CallbackTests {
     }
 
     /// The mapping is still saving the object while its store keeps it: a save that waits is refused there.
-    @Test func savingInsideKeepThrowsUnlessNobodyWaits() async throws {
+    @Test func waitingSaveInsideKeepThrowsAndOtherSavesAreDeferred() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
         phone.store.hooks.withLock {

@@ -28,7 +28,7 @@ struct LiveObjectTests {
         #expect(copy.age == 44)
     }
 
-    @Test func undoTakesTheLastEditBackOnEveryDevice() async throws {
+    @Test func undoneEditSyncsToOtherDevices() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let anna = phone.addPerson("Anna")

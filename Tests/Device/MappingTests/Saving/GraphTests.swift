@@ -135,7 +135,7 @@ struct GraphTests {
     }
 
     /// When the device comes back, the tombstones were purged long ago.
-    @Test func deviceAwayForAYearCatchesUp() async throws {
+    @Test func deviceOfflineForAYearSyncsCompletely() async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = try await MappedDevice(cloud, "phone")
@@ -169,7 +169,7 @@ struct GraphTests {
         #expect(phone.store.memory.objects(Person.self).count == 12)
     }
 
-    @Test func publicDatabaseAfterAYearHasItsQueue() async throws {
+    @Test func restartedDeviceAppliesTheDeletionQueueOfThePublicDatabase() async throws {
         let cloud = TestCloud()
         let phone = try await MappedDevice(cloud, "phone", scope: .public)
         let tablet = try await MappedDevice(cloud, "tablet", scope: .public)

@@ -133,7 +133,7 @@ struct SavingTests {
 
     private static func save<E: CloudEntity>(_ entity: E) { entity.iCloud.save() }
 
-    @Test func saveKeysSavesTheseFieldsAlone() async throws {
+    @Test func saveKeysSavesOnlyTheGivenFields() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let person = phone.addPerson("Anna") { $0.age = 30 }
         try await phone.run {
@@ -172,7 +172,7 @@ struct SavingTests {
         }
     }
 
-    @Test func callsWithoutWaitingAreDone() async throws {
+    @Test func callsWithoutWaitingAreCarriedOut() async throws {
         let calls = Calls()
         let phone = try await MappedDevice(cloud, "phone", world: calls.world)
         let anna = phone.addPerson("Anna")
@@ -212,7 +212,7 @@ struct SavingTests {
     }
 
     /// An object that refers to one that was deleted before its first save is saved without the reference.
-    @Test func objectDeletedBeforeItsFirstSaveStaysAway() async throws {
+    @Test func objectDeletedBeforeItsFirstSaveIsNotSavedAsReference() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let home = phone.addHome("Lake Road")
         let anna = phone.addPerson("Anna") { $0.home = home }
@@ -224,7 +224,7 @@ struct SavingTests {
     }
 
     /// The other device has edited the referenced object later.
-    @Test func linkEditedLongAgoWritesOverNothingNewer() async throws {
+    @Test func olderReferencedObjectDoesNotOverwriteNewerEdit() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let home = phone.addHome("Lake Road")
@@ -244,7 +244,7 @@ struct SavingTests {
     }
 
     /// A link that cannot be saved is thrown as an error; the object itself is saved, and the store is told.
-    @Test func linkThatCannotBeSavedIsThrown() async throws {
+    @Test func failedSaveOfReferencedObjectIsThrown() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         try await phone.mapping.save(phone.addPerson("Bea"))
         let other = CKRecord(
@@ -269,7 +269,7 @@ struct SavingTests {
     }
 
     /// The mapping's calls, with an object or a type, do the same as those of `iCloud`.
-    @Test func callsOnTheMappingDoTheSame() async throws {
+    @Test func callsOnTheMappingEqualCallsOnTheObject() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
@@ -290,7 +290,7 @@ struct SavingTests {
         #expect(try await phone.records("Person").map(\.recordID.recordName) == [anna.syncID])
     }
 
-    @Test func deletedObjectsRecordGoes() async throws {
+    @Test func recordOfDeletedObjectIsDeleted() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let person = phone.addPerson("Anna")
         try await phone.run {

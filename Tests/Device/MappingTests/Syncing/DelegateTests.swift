@@ -42,7 +42,7 @@ struct DelegateTests {
     static let scopes = [CKDatabase.Scope.private, .public]
     let cloud = TestCloud()
 
-    @Test func recordsOfTheCallbackAreRawWithTheirReferences() async throws {
+    @Test func callbackReceivesUnappliedRecordsWithReferences() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let home = phone.addHome("Lake Road")
@@ -61,7 +61,7 @@ struct DelegateTests {
     }
 
     @Test(arguments: scopes)
-    func loopOfTheDocumentTakesOverEverything(scope: CKDatabase.Scope) async throws {
+    func documentedDelegateLoopAppliesAllChanges(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
         let container = try await cloud.container(
             MappedDevice.container, user: "alice", device: "tablet")

@@ -36,7 +36,7 @@ struct LateTargetTests {
         try #require(device.store.memory.objects(Shelf.self).first)
     }
 
-    @Test func lateTargetIsLinkedInItsPlace() async throws {
+    @Test func lateTargetIsLinkedAtItsPositionInTheList() async throws {
         let (phone, _, gone) = try await savedShelf()
         let tablet = try await device("tablet")
         try await tablet.sync()
@@ -53,7 +53,7 @@ struct LateTargetTests {
         #expect(try shelf(again).changeDate == dated)
     }
 
-    @Test func saveLeavesLateTargetsInTheRecord() async throws {
+    @Test func saveKeepsMissingTargetsInTheRecord() async throws {
         let (phone, saved, gone) = try await savedShelf()
         let tablet = try await device("tablet")
         try await tablet.sync()
@@ -92,7 +92,7 @@ struct LateTargetTests {
     }
 
     /// The object was filled without its references, as the call asked for.
-    @Test func saveLeavesUnloadedReferencesInTheRecord() async throws {
+    @Test func saveKeepsUnloadedReferencesInTheRecord() async throws {
         let phone = try await device("phone")
         let tablet = try await device("tablet")
         let books = ["Ada", "Bov"].map { phone.add(Book(BookFields(title: $0))) }

@@ -65,7 +65,7 @@ struct SyncTests {
     /// The app has removed its object, and a sync creates it again from the record before the app requests the
     /// deletion.
     @Test(arguments: scopes)
-    func objectThatASyncMadeAgainGoesWithItsDeletion(scope: CKDatabase.Scope) async throws {
+    func objectRecreatedByASyncIsRemovedByItsDeletion(scope: CKDatabase.Scope) async throws {
         let (_, tablet, anna) = try await pairWithEdit(scope)
         tablet.store.memory.remove(anna)
         try await tablet.sync()
@@ -137,7 +137,7 @@ struct SyncTests {
     }
 
     @Test(arguments: scopes)
-    func normalSyncLooksOnlyAtWhatChanged(scope: CKDatabase.Scope) async throws {
+    func normalSyncFetchesOnlyChanges(scope: CKDatabase.Scope) async throws {
         let clock = TestClock()
         let cloud = TestCloud(clock: clock)
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
@@ -198,7 +198,7 @@ struct SyncTests {
         #expect(try await phone.record(cleo.syncID)["age"] == 18)
     }
 
-    @Test func nothingChangesInTheCloudBeforeFinish() async throws {
+    @Test func unfinishedSyncSendsNothing() async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: .public)
         let tablet = try await MappedDevice(cloud, "tablet", scope: .public)
         let anna = phone.addPerson("Anna")
@@ -223,7 +223,7 @@ struct SyncTests {
         #expect(try await tablet.record(bea.syncID)["firstName"] == "Bea")
     }
 
-    @Test func deletionsHaveAnEntryForEachOtherDevice() async throws {
+    @Test func deletionQueueHasAnEntryForEachOtherDevice() async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: .public)
         let tablet = try await MappedDevice(cloud, "tablet", scope: .public)
         let watch = try await MappedDevice(cloud, "watch", scope: .public)
@@ -276,7 +276,7 @@ struct SyncTests {
         #expect(tablet.person("Anna") == nil)
     }
 
-    @Test func dryRunSaysWhatASyncWouldDo() async throws {
+    @Test func dryRunReportsPlannedChanges() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         let gone = phone.addPerson("Gone")
@@ -315,7 +315,7 @@ struct SyncTests {
 
     /// A link of an earlier type is saved before its own type is compared: it must not count as deleted.
     @Test(arguments: scopes)
-    func linksSavedDuringASyncStay(scope: CKDatabase.Scope) async throws {
+    func referencedObjectsSavedDuringASyncStay(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
         let home = phone.addHome("Lake Road")
         _ = phone.addPerson("Anna") { $0.home = home }
@@ -327,7 +327,7 @@ struct SyncTests {
         #expect(phone.store.heard.withLock { $0.deleted }.isEmpty)
     }
 
-    @Test func oneTypeIsSyncedAlone() async throws {
+    @Test func singleTypeIsSynced() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
         _ = phone.addPerson("Anna")

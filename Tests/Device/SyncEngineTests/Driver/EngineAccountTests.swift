@@ -10,7 +10,7 @@ import Testing
 
 /// Sign-ins, sign-outs and account switches while an engine runs.
 @Suite struct EngineAccountTests {
-    @Test func engineRestsWithoutAccount() async throws {
+    @Test func callsWithoutAccountThrowNotAuthenticated() async throws {
         let phone = try await SwitchableDevice(TestCloud(), "phone", user: nil)
         let app = phone.app
         app.makeZone()

@@ -139,7 +139,7 @@ import Testing
         #expect(valley.cy.texts["a"] == "2")
     }
 
-    @Test func leavingParticipantLosesZoneAlone() async throws {
+    @Test func leavingParticipantLosesOnlyTheLeftZone() async throws {
         let valley = try await Valley()
         let bo = try await valley.bosApp()
         let share = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: valley.idas)

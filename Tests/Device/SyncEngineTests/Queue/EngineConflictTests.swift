@@ -40,7 +40,7 @@ import Testing
 
     /// A first fetch does not report records that were deleted before it.
     @Test(arguments: [false, true])
-    func recordMetInConflictAndDeletedBeforeFirstFetchIsDeleted(restarts: Bool) async throws {
+    func conflictingRecordDeletedBeforeTheFirstFetchIsDeleted(restarts: Bool) async throws {
         let world = EngineWorld()
         let phone = try await world.app("phone")
         let tablet = try await world.app("tablet")

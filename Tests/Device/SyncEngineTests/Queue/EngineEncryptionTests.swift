@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func engineSendsNoPlainValueAndTakesNoForgedOne(isEncrypted: Bool) async throws {
+    func plainAndForgedValuesOfEncryptedFieldsAreRefused(isEncrypted: Bool) async throws {
         let world = EngineWorld()
         let link = try await world.cloud.connect(user: "ida", device: "phone")
         let transport = HostileTransport(link.transport)

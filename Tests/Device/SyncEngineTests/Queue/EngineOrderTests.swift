@@ -5,7 +5,7 @@ import Testing
 /// The order in which an engine sends records.
 @Suite struct EngineOrderTests {
     /// More pending records than fit in a batch come before the records that they refer to.
-    @Test func neededRecordsGoFirst() async throws {
+    @Test func referencedRecordsAreSentFirst() async throws {
         let phone = try await EngineWorld().app("phone")
         phone.makeZone()
         let names = (0..<300).map { "item\($0)" } + ["list", "root"]

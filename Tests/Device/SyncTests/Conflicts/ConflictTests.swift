@@ -80,7 +80,7 @@ import Testing
 
 /// The edit times of fields and of list elements.
 @Suite struct FieldTimesTests {
-    @Test func filesKeepTheirTimesWhenTheyAreUploaded() throws {
+    @Test func uploadedFilesKeepTheirFieldTimes() throws {
         let rules: [String: FieldRule] = ["photos": .set]
         let key = FieldWise.defaultFieldTimesKey
         func file(_ checksum: String) -> AssetReceipt {
@@ -107,7 +107,7 @@ import Testing
 
     /// Another participant may write any number into the field of edit times.
     @Test(arguments: [Int64.max, .min])
-    func timesThatWouldOverflowCountAsNone(_ time: Int64) {
+    func overflowingFieldTimesAreIgnored(_ time: Int64) {
         let rules: [String: FieldRule] = ["list": .sequence, "count": .editCount]
         let key = FieldWise.defaultFieldTimesKey
         var record = RecordSnapshot(id: RecordID(name: "a", zoneID: .list), type: "Item")
@@ -133,7 +133,7 @@ import Testing
 
 @Suite struct FieldWiseTests {
     /// An upload changes the value of a file's field, and other devices would compare the uploaded value.
-    @Test func fileThatWasNotUploadedLosesAtEqualTimes() {
+    @Test func unuploadedFileLosesAtEqualTimes() {
         let id = RecordID(name: "a", zoneID: .list)
         for number in 0..<20 {
             func record(_ checksum: String, _ tag: String?) -> RecordSnapshot {

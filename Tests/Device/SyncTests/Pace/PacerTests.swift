@@ -34,7 +34,7 @@ import Testing
         #expect(pacer.readyUptimeSeconds <= 2_000)
     }
 
-    @Test func operationsFollowOneAnotherThenTenASecond() {
+    @Test func burstOfOperationsIsFollowedByTenASecond() {
         var pacer = Pacer(SyncSettings())
         for _ in 0..<20 {
             #expect(pacer.readyUptimeSeconds <= 5)
@@ -56,7 +56,7 @@ import Testing
         #expect(pacer.readyUptimeSeconds > now + 2)
     }
 
-    @Test func chanceLengthensPausesAfterFailures() {
+    @Test func jitterLengthensPausesAfterFailures() {
         var (early, late) = (Pacer(SyncSettings()), Pacer(SyncSettings()))
         early.failed(at: 0, random: 0)
         late.failed(at: 0, random: 0.999)

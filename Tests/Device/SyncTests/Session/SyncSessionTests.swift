@@ -83,7 +83,7 @@ import Testing
     }
 
     /// In the first sync of a new device no operation waits for a pause.
-    @Test func firstSyncTakesNoTime() {
+    @Test func firstSyncHasNoPauses() {
         var session = SyncSession(
             backlog: SyncBacklog(zonesToCreate: [.list], hasPendingChanges: true))
         session.syncNow(at: 0)
@@ -101,7 +101,7 @@ import Testing
 
     /// Otherwise the zone's first fetch could not tell a save that never arrived from one whose record was deleted
     /// since.
-    @Test func newZoneIsFetchedBeforeAnythingIsSentIntoIt() {
+    @Test func newZoneIsFetchedBeforeTheFirstSend() {
         var session = SyncSession.prepared(hasPendingChanges: true)
         var now = 0.0
         #expect(session.perform(&now) == .fetchDatabaseChanges)
@@ -115,7 +115,7 @@ import Testing
     }
 
     /// A zone's own changes do not tell that it was deleted and recreated.
-    @Test func databaseIsFetchedBeforeZonesThatWait() {
+    @Test func databaseIsFetchedBeforeWaitingZones() {
         var session = SyncSession.prepared(zonesToFetch: [.list])
         var now = 0.0
         #expect(session.perform(&now) == .fetchDatabaseChanges)
@@ -231,7 +231,7 @@ import Testing
     }
 
     /// When the channel closes before the check of the subscription ends, interval fetches begin again.
-    @Test func lookAtTheSubscriptionEndsNoIntervalFetchOfAClosedChannel() {
+    @Test func subscriptionCheckKeepsIntervalFetchesOfAClosedChannel() {
         var session = SyncSession.prepared()
         session.channelOpened()
         _ = session.next(at: 0)

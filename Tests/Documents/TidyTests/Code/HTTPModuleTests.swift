@@ -26,7 +26,7 @@ import Testing
         expectNone(Repository.sources.flatMap(Self.violations))
     }
 
-    @Test func othersAreFound() {
+    @Test func otherModulesWithHTTPAreFound() {
         let text = "import Foundation\nimport Hummingbird\n"
         let path = "Sources/Device/Cache/A.swift"
         #expect(Self.violations(in: SourceText(path: path, text)).map(\.line) == [2])

@@ -78,7 +78,7 @@ import Testing
         expectNone(Repository.sources.flatMap(Self.violations), except: Self.exceptions)
     }
 
-    @Test func commandsAreFound() {
+    @Test func messagesThatAreOnlyCommandsAreFound() {
         let text = """
             func a(b: Bool) throws {
                 precondition(b, "Give it a name.")

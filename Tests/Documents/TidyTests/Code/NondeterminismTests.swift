@@ -139,7 +139,7 @@ import Testing
         return found
     }
 
-    @Test func timeChanceAndTasksComeFromTheWorld() {
+    @Test func sourcesUseTheInjectedClockRandomnessAndTasks() {
         expectNone(
             Repository.sources.flatMap(Self.violations),
             except: Self.lasting + Self.deviceTasks)

@@ -37,7 +37,7 @@ import Testing
         return names
     }
 
-    @Test func taskLocalsAreNoBareClosures() {
+    @Test func taskLocalsDoNotHoldBareClosures() {
         let files = Repository.sources
         let closures = files.reduce(into: Set<String>()) { $0.formUnion(Self.closures(in: $1)) }
         expectNone(files.flatMap { Self.violations(in: $0, closures: closures) })

@@ -2,7 +2,7 @@ import Testing
 
 /// Documents and code refer to decisions that exist, by their numbers.
 @Suite struct DecisionTests {
-    @Test func decisionHasANumberOfItsOwn() throws {
+    @Test func decisionsAreNumberedConsecutively() throws {
         let files = Repository.paths(below: "Documentation/Decisions").sorted()
         #expect(!files.isEmpty)
         for (index, path) in files.enumerated() {

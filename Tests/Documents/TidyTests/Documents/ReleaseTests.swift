@@ -32,7 +32,7 @@ import Testing
     }
 
     /// In the widest font that browsers use for `system-ui`, a letter takes six tenths of the font size on average.
-    @Test func textsOfPictureLieInTheirBoxes() throws {
+    @Test func textsOfDiagramFitIntoTheirBoxes() throws {
         let picture = try Repository.text("Documentation/life-of-a-change.svg")
         func numbers(_ pattern: Regex<AnyRegexOutput>) -> [[Double]] {
             picture.matches(of: pattern).map { match in

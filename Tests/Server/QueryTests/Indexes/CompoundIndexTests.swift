@@ -86,7 +86,7 @@ import Testing
     }
 
     /// A page reads at most twice as many records as it returns, whatever fraction of the records matches.
-    @Test func compoundIndexMakesPagesLevel() async throws {
+    @Test func compoundIndexBoundsRecordsReadPerPage() async throws {
         let store = try await emptyStore()
         let manager = IndexManager()
         try await manager.prepare(["Hut"], of: Self.marked, in: store)
@@ -129,7 +129,8 @@ import Testing
 
     /// A compound index is read value by value; if a filter names most values, reading the records in order is
     /// cheaper.
-    @Test(arguments: [2, 16]) func mostOfTheValuesAreReadInOrder(_ values: Int) async throws {
+    @Test(arguments: [2, 16]) func filterOfMostValuesReadsRecordsInOrder(_ values: Int) async throws
+    {
         let store = try await emptyStore()
         let manager = IndexManager()
         try await manager.prepare(["Hut"], of: Self.marked, in: store)
@@ -175,7 +176,7 @@ import Testing
 
     /// Every save writes to a compound index, so it is dropped once only saves use its type. If there are too many,
     /// the one that was requested least recently is dropped.
-    @Test func compoundIndexIsGivenUpWhenItIsNotUsed() async throws {
+    @Test func unusedCompoundIndexIsDropped() async throws {
         var limits = Limits()
         limits.compoundIndexesPerDatabase = 2
         limits.savesPerUnusedIndex = 5

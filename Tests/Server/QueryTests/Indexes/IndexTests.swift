@@ -155,7 +155,7 @@ import Testing
 
     /// While an index is built, a filter is checked without it, and a sort that needs it gets pages without
     /// records until it is complete.
-    @Test func queryGoesOnWhileItsIndexIsBuilt() async throws {
+    @Test func queryIsServedWhileItsIndexIsBuilt() async throws {
         var limits = Limits()
         limits.recordsScannedPerQuery = 20
         limits.recordsPerIndexStep = 5
@@ -200,7 +200,7 @@ import Testing
 
     /// Every save writes to an index, so it is created when a query asks for it. If there are too many, the one
     /// that was requested least recently is dropped.
-    @Test func indexIsMadeWhenItIsAskedFor() async throws {
+    @Test func indexIsCreatedWhenAQueryRequestsIt() async throws {
         var limits = Limits()
         limits.indexesPerDatabase = 1
         let store = try await store(SQLiteStorageEngine.inMemory())

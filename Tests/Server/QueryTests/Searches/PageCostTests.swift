@@ -36,7 +36,7 @@ import Testing
 
     /// A page reads at most twice as many records as the cheaper of two ways: all matches, or the records in order
     /// until a page of them matches.
-    @Test func pageReadsTheCheaperWay() async throws {
+    @Test func pageUsesTheCheaperAccessPath() async throws {
         let store = try await store()
         for (kinds, isAscending) in [(1, true), (50, false), (500, true), (1_000, false)] {
             let filter = QueryDictionary.Filter(.lessThan, .user("kind"), .int64(Int64(kinds)))

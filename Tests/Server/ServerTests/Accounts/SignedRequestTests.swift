@@ -141,7 +141,7 @@ import Testing
 
     /// The hash of a large body is computed on the threads for heavy requests, and counts against the rate even if
     /// the signature is wrong.
-    @Test func largeSignedBodyIsHeavyWorkThatIsPaidFor() async throws {
+    @Test func largeSignedBodyIsHashedOnHeavyThreadsAndThrottled() async throws {
         try await withServer(heavyThreads: 1) { server in
             let threads = try #require(server.service.pipeline.heavy?.threads)
             let target = Self.base + "/records/modify"

@@ -65,7 +65,7 @@ import Testing
             ("$%7Bf%7D", nil), ("${f}", nil), ("", nil), ("..", nil), ("%FF", nil),
             (String(repeating: "x", count: 256), nil),
         ] as [(String, String?)])
-    func downloadIsCalledWhatItsAddressSays(_ segment: String, _ header: String?) {
+    func fileNameInTheAddressIsTheDownloadsFileName(_ segment: String, _ header: String?) {
         #expect(AssetName(inAddress: segment)?.contentDisposition == header)
     }
 

@@ -19,7 +19,7 @@ import Testing
             ("filename=\"..\"", nil),
             ("filename*=iso-8859-1''a%FF.txt; filename=\"b.txt\"", "b.txt"),
         ] as [(String, String?)])
-    func fileNameOfAFormComesBack(_ parameter: String, _ name: String?) async throws {
+    func downloadHasTheFileNameOfTheForm(_ parameter: String, _ name: String?) async throws {
         try await AssetServer.run { server in
             let form =
                 Array(
@@ -42,7 +42,7 @@ import Testing
     }
 
     /// A client that sends the bytes without a form may give the file name in a header.
-    @Test func fileNameOfARawUploadComesBack() async throws {
+    @Test func downloadHasTheFileNameOfTheRawUpload() async throws {
         try await AssetServer.run { server in
             let named = "Content-Disposition: attachment; filename=\"G.png\"\r\n"
             let path = try await server.savedPath(Self.bytes, named)

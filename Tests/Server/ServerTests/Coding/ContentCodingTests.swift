@@ -101,7 +101,7 @@ import Testing
     }
 
     /// 20 kB that inflate to 20 MB.
-    @Test func bombIsRefusedBeforeItIsHeld() async throws {
+    @Test func decompressionBombIsRefused() async throws {
         try await withSession { session in
             try await Self.expectRefusal(ofSpaces: 20_000_000, sentInBytes: 100_000, session)
             // Its memory was released, and the next request is served.
@@ -110,7 +110,7 @@ import Testing
     }
 
     /// A body whose inflated size is allowed, but is a thousand times what was sent.
-    @Test func bodyThatUnfoldsTooFarIsRefused() async throws {
+    @Test func bodyWithTooHighCompressionRatioIsRefused() async throws {
         try await withSession { session in
             try await Self.expectRefusal(ofSpaces: 4_000_000, sentInBytes: 20_000, session)
         }
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test func largeAnswerIsCompressedForWhoAsks() async throws {
+    @Test func largeAnswerIsCompressedOnRequest() async throws {
         try await withSession { session in
             #expect(try await session.ask(Self.path + "modify", Self.save(150)).status == 200)
             let names = (0..<150).map { #"{"recordName":"h\#($0)"}"# }.joined(separator: ",")
@@ -197,7 +197,7 @@ import Testing
     }
 
     /// AsyncHTTPClient's shared client refuses an answer that inflates to 25 times its size.
-    @Test func answerThatLooksLikeABombComesAsItIs() async throws {
+    @Test func answerWithTooHighCompressionRatioIsNotCompressed() async throws {
         try await withSession { session in
             let text = String(repeating: "snow ", count: 20_000)
             #expect(
@@ -233,7 +233,7 @@ import Testing
     // MARK: Pieces
 
     @Test(arguments: [1, 2, 7, 100, 65_536])
-    func pieceSizesChangeNothing(_ count: Int) throws {
+    func inflatingInAnyPieceSizeGivesTheSameBytes(_ count: Int) throws {
         let text = Array(repeating: [UInt8]("to and fro ".utf8), count: 3_000).flatMap { $0 }
         // Two gzip members in a row are one text.
         let packed = try Self.gzip(text) + Self.gzip(text)

@@ -73,7 +73,7 @@ import Testing
         #expect(budget.heldBytes == 0 && ledger.arrivedBytes == 0)
     }
 
-    @Test func bytesThatWereUsedAreHeldNoLonger() {
+    @Test func usedBytesAreReleased() {
         let ledger = ledger()
         ledger.arrived(1_000)
         ledger.used(900)

@@ -16,7 +16,7 @@ import Testing
         $0.minimumBytesPerSecond = 1_000
     }
 
-    @Test func headThatTricklesEnds() {
+    @Test func slowHeadExceedsItsTime() {
         var pace = ConnectionPace(limits)
         #expect(!pace.isWatching)
         for second in 0...15 {
@@ -29,7 +29,7 @@ import Testing
     }
 
     /// No check is scheduled before a deadline can have passed.
-    @Test func lookComesWhenTimeIsOver() throws {
+    @Test func nextCheckIsDueAtTheDeadline() throws {
         var pace = ConnectionPace(limits)
         #expect(pace.secondsUntilLook(at: 0) == nil)
         pace.arrived(1, at: 10)
@@ -52,7 +52,7 @@ import Testing
 
     /// A slow but steady body may take as long as it needs; one below the minimum rate may not.
     @Test(arguments: [(2_000, nil), (1_000, nil), (10, ConnectionPace.Delay.body)])
-    func bodyMovesAtTheSlowestRateAtLeast(bytes: Int, delay: ConnectionPace.Delay?) {
+    func bodyBelowTheMinimumRateExceedsItsTime(bytes: Int, delay: ConnectionPace.Delay?) {
         var pace = ConnectionPace(limits)
         pace.arrived(100, at: 0)
         pace.headEnded()
@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Time in which the service does not read does not count against the client.
-    @Test func pauseOfTheServiceDoesNotCount() {
+    @Test func pauseOfReadingDoesNotCountAgainstTheClient() {
         var pace = ConnectionPace(limits)
         pace.arrived(100, at: 0)
         pace.headEnded()
@@ -78,7 +78,7 @@ import Testing
         #expect(pace.delay(unsentBytes: 0, at: 1_040) == .body)
     }
 
-    @Test func answerThatIsNotReadEnds() {
+    @Test func unreadAnswerExceedsItsTime() {
         var pace = ConnectionPace(limits)
         pace.answerBegan()
         pace.wrote(1_000_000, unsentBytes: 1_000_000, at: 0)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Time in which there is nothing to send, as in a long poll, does not count against the client.
-    @Test func quietAnswerIsNotLate() {
+    @Test func idleAnswerDoesNotExceedItsTime() {
         var pace = ConnectionPace(limits)
         pace.arrived(100, at: 0)
         pace.headEnded()
@@ -105,7 +105,7 @@ import Testing
 
     // MARK: Proxies
 
-    @Test func forwardedAddressesAreBelievedOfTrustedProxiesOnly() throws {
+    @Test func forwardedAddressIsTakenFromTrustedProxiesOnly() throws {
         let proxies = try #require(TrustedProxies("10.0.0.0/9, 2001:db8::/33,192.0.2.7"))
         func client(_ peer: String, _ forwarded: String...) throws -> String {
             proxies.client(
@@ -152,13 +152,13 @@ import Testing
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "localhost", "10.0.0/8", "10.0.0.0/x", "::/129", "/8"])
-    func networksOfProxiesAreChecked(_ text: String) {
+    func malformedProxyNetworkIsRefused(_ text: String) {
         #expect(TrustedProxies(text) == nil)
     }
 
     // MARK: Names
 
-    @Test func namesOfTheServiceAreItsOwn() throws {
+    @Test func onlyOwnHostNamesAreAccepted() throws {
         let names = ServiceNames(listeningOn: "0.0.0.0", and: ["cloud.local"])
         let local = try SocketAddress(ipAddress: "192.0.2.1", port: 8_080)
         for good in [

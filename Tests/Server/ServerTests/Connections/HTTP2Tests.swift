@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func longPollBringsItsNotification() async throws {
+    @Test func longPollReturnsItsNotification() async throws {
         try await withSession { session in
             let container = "/database/1/iCloud.org.example.Trails/development/"
             let made = try await session.ask(
@@ -155,7 +155,7 @@ import Testing
     }
 
     /// An asset larger than a flow-control window, uploaded as a form in pieces.
-    @Test func assetGoesUpAndDown() async throws {
+    @Test func assetBeyondTheFlowControlWindowIsUploaded() async throws {
         try await withSession { session in
             let asked = try await session.ask(
                 Self.path + "assets/upload",
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// A refusal ends its own stream, with the same answer as over HTTP/1.1.
-    @Test func refusalLeavesTheConnection() async throws {
+    @Test func refusalEndsOnlyItsStream() async throws {
         try await withSession({ $0.requestBodyBytes = 10_000 }) { session in
             for _ in 0..<3 {
                 let large = try await session.ask(

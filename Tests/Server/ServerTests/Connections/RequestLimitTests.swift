@@ -41,7 +41,7 @@ import Testing
 
     /// The time is measured from each request's arrival.
     @Test(arguments: [true, false])
-    func answersTellTheirTimeWhereThatIsWanted(_ tellsTime: Bool) async throws {
+    func serverTimingHeaderIsSentOnlyIfEnabled(_ tellsTime: Bool) async throws {
         try await withServer(service(), tellsTime: tellsTime) { port in
             let connection = try BareConnection(port)
             for _ in 0..<2 {

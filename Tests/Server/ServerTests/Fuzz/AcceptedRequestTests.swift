@@ -12,7 +12,7 @@ import Testing
 /// break another user's lists.
 @Suite struct AcceptedRequestTests {
     @Test(arguments: Seeds.forTest("AcceptedRequestTests", count: 1))
-    func whatIsAcceptedCanBeListedLookedUpAndDeleted(_ seed: UInt64) async throws {
+    func acceptedObjectsCanBeListedLookedUpAndDeleted(_ seed: UInt64) async throws {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: true))

@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func metricsAreForWhoShowsTheToken() async throws {
+    @Test func metricsRequireTheirToken() async throws {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),
             settings: ServiceSettings(isForDevelopment: false))

@@ -105,7 +105,7 @@ import Testing
         return try await service.storage.directory.sessions(of: user.recordName).count
     }
 
-    @Test func pageEndsOwnSessionsOnly() async throws {
+    @Test func accountPageEndsOnlyOwnSessions() async throws {
         try await withServer { client, service in
             let browser = Browser(client)
             var ids: [String: String] = [:]
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func changedPasswordEndsSessionsAndFormerPages() async throws {
+    @Test func passwordChangeEndsSessionsAndInvalidatesOpenPages() async throws {
         try await withServer { client, service in
             let user = try await service.accounts.user(Self.ida)
             _ = try await service.createSession(
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func accountIsDeletedWhenAskedTwiceWithPassword() async throws {
+    @Test func accountDeletionNeedsPasswordAndConfirmation() async throws {
         try await withOpenAccount { browser, service in
             try await browser.act("export")
             #expect(browser.status == 200 && browser.text.hasPrefix("account.json"))
@@ -207,7 +207,7 @@ import Testing
     }
 
     /// Each archive reads all of the account's data and searches the public databases, so one is made at a time.
-    @Test func archiveIsMadeOnceAtATime() async throws {
+    @Test func onlyOneArchiveIsMadeAtATime() async throws {
         try await withOpenAccount { browser, service in
             let form = SignInForm(
                 emailAddress: Self.ida, password: "correct horse", networkAddress: "10.0.0.9")
@@ -228,7 +228,7 @@ import Testing
     }
 
     /// A form from another site or another browser, or with a stolen proof, does nothing.
-    @Test func formsFromElsewhereDoNothing() async throws {
+    @Test func forgedFormsAreRefused() async throws {
         try await withServer { client, service in
             let (browser, thief) = (Browser(client), Browser(client))
             try await browser.open("correct horse")

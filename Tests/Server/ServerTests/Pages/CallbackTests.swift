@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func otherAddressesAllowThemselvesAlone() throws {
+    @Test func otherCallbackAddressesMatchExactly() throws {
         let web = try #require(CallbackAddress("https://app.example.org/in?a=b"))
         #expect(web.allows("https://app.example.org/in?a=b"))
         #expect(web.source == "https://app.example.org")

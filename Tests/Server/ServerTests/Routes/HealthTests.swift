@@ -29,7 +29,7 @@ import Testing
         func close() async throws {}
     }
 
-    @Test func serviceThatIsAboutToStopIsNotReady() async throws {
+    @Test func stoppingServiceIsNotReady() async throws {
         let service = CloudService(
             storage: FailingStorage(), settings: ServiceSettings(isForDevelopment: true))
         try await withServer(service) { port in

@@ -81,7 +81,7 @@ import Testing
     /// Only clients that ask for the extensions get exact dates; a decoder that checks its keys fails on unknown
     /// ones.
     @Test(arguments: [true, false])
-    func datesInFullAreForClientsThatAskForThem(_ knowsOurs: Bool) async throws {
+    func exactDatesAreSentOnlyWithExtensions(_ knowsOurs: Bool) async throws {
         try await withServer(service()) { port in
             var ours = Client(port: port)
             try await ours.signIn()

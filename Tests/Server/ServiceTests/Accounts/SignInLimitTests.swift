@@ -54,7 +54,7 @@ import Testing
     }
 
     /// Guesses from many addresses slow an account, but not at an address where the user has signed in before.
-    @Test func guessesAtAnAccountSpareWhereItWasSignedInTo() async throws {
+    @Test func attemptsAtAnAccountDoNotLimitItsKnownAddress() async throws {
         let world = try await worldAfterSignIn()
         try await guess(30, at: world) {
             form("ida@example.org", "guess \($0)", from: "203.0.113.\($0)")
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The same for guesses at other accounts from the address where the user has signed in.
-    @Test func guessesOfAnAddressSpareWhoSignedInThere() async throws {
+    @Test func attemptsFromAnAddressDoNotLimitItsKnownUser() async throws {
         let world = try await worldAfterSignIn()
         try await guess(60, at: world) { form("user\($0)@example.org", "password1") }
         let another = form("user61@example.org", "password1")
@@ -74,7 +74,7 @@ import Testing
     }
 
     /// Addresses where the user has signed in are limited too.
-    @Test func guessesWhereAnAccountIsKnownAreLimitedToo() async throws {
+    @Test func attemptsFromAKnownAddressAreLimited() async throws {
         let world = try await worldAfterSignIn()
         try await guess(10, at: world) { form("ida@example.org", "guess \($0)") }
         #expect(try await refusal(world, form())?.code == .tooMany)

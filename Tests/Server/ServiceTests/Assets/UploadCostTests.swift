@@ -44,7 +44,7 @@ import Testing
     }
 
     /// A sender that disconnects early pays for the bytes that were written and hashed.
-    @Test func brokenUploadCostsWhatCame() async throws {
+    @Test func brokenUploadCostsItsReceivedBytes() async throws {
         let world = Self.throttled()
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
@@ -55,7 +55,7 @@ import Testing
         #expect(await Self.isThrottled(alice))
     }
 
-    @Test(arguments: [false, true]) func goCostsItsBytes(isLast: Bool) async throws {
+    @Test(arguments: [false, true]) func resumedPieceCostsItsBytes(isLast: Bool) async throws {
         let world = Self.throttled()
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// The last piece costs only its own bytes; if it fails, it costs the bytes that were read again for it.
-    @Test func lastGoPaysForOthersBytesWhenItFails() async throws {
+    @Test func failedLastPieceCostsTheBytesReadAgain() async throws {
         let world = Self.throttled()
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// They also count as transferred bytes, since an upload's address has no rate limit of its own.
-    @Test func lastGoThatFailsAgainAndAgainEnds() async throws {
+    @Test func repeatedlyFailingLastPieceIsThrottled() async throws {
         let world = World(
             limits: .with {
                 $0.transferBytesInBurst = 10_000
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [Int64(7_001), .max]) func announcedBytesBeyondTheQuotaAreNotRead(
+    @Test(arguments: [Int64(7_001), .max]) func uploadAnnouncedBeyondTheQuotaIsNotRead(
         _ announced: Int64
     ) async throws {
         let world = World(
@@ -153,7 +153,7 @@ import Testing
         #expect(try await world.service.keptBytes(ofUpload: address) == 0)
     }
 
-    @Test func announcedBytesOfAGoBeyondAnAssetAreNotRead() async throws {
+    @Test func pieceAnnouncedBeyondTheAssetLimitIsNotRead() async throws {
         let world = World(limits: .with { $0.assetBytes = 2_000 })
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()

@@ -6,7 +6,7 @@ import Testing
 
 /// How many changes remain after a page.
 @Suite struct RemainingChangesTests {
-    @Test func pageTellsHowManyChangesFollowAtMost() async throws {
+    @Test func pageHasUpperBoundOfRemainingChanges() async throws {
         let alice = try await World().person("alice")
         try await alice.makeZone("Trips")
         for number in 0..<5 { try await alice.modify([hut(.create, "\(number)")], in: "Trips") }

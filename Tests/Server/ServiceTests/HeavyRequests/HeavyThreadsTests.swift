@@ -23,7 +23,7 @@ import Testing
     }
 
     /// A line runs synchronous and asynchronous work, and the functions that the work calls.
-    @Test func workOnALineRunsOnItsThreads() async {
+    @Test func workOfALineRunsOnTheHeavyThreads() async {
         let threads = HeavyThreads(count: 1, world: .live)
         let line = threads.line(of: Self.greedy)
         let sum = await HeavyThreads.Line.run(on: line) { (0..<1_000).reduce(0, +) }
@@ -40,7 +40,7 @@ import Testing
 
     /// One thread, two senders: the one whose steps take ten times as long runs a tenth as many, although eight of
     /// its tasks wait and only one of the other's.
-    @Test func sendersShareTheThreadsByTime() async {
+    @Test func sendersGetEqualThreadTime() async {
         let clock = Clock()
         let threads = HeavyThreads(
             count: 1, world: .init(uptimeSeconds: { clock.now }))
@@ -85,7 +85,7 @@ import Testing
                 threadCount: 1, limits: limits, world: .init(uptimeSeconds: { clock.now })))
     }
 
-    @Test func senderOfMuchIsHeavyForAWhile() throws {
+    @Test func senderWithHighLoadIsHeavyForSeconds() throws {
         let clock = Clock()
         let heavy = try requests(clock)
         #expect(heavy.begin(Self.greedy, receivedBytes: 10) == nil)

@@ -110,7 +110,7 @@ import Testing
     }
 
     /// Sharing a record costs as much as saving all records below it, so repeated sharing is throttled.
-    @Test func shareCostsTheRecordsThatComeAlong() async throws {
+    @Test func sharingCostsEveryRecordBelowTheRoot() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let alice = try await world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "trail")], in: "Trips")
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// A deletion that is refused in the end pays for the cascade that it searched and held.
-    @Test func refusedCascadeCostsWhatItHeld() async throws {
+    @Test func refusedCascadeCostsTheRecordsItSearched() async throws {
         let limits = Limits.with {
             $0.requestsInBurst = 12
             $0.recordsPerCascade = 10
@@ -162,7 +162,7 @@ import Testing
     }
 
     /// Large requests, and those of senders with a high load, are answered and encoded on separate threads.
-    @Test func heavyRequestsLeaveTheThreadsOfOthersAlone() async throws {
+    @Test func heavyRequestsRunOnTheirOwnThreads() async throws {
         let world = World(
             limits: .with {
                 $0.lightRequestsPerSecond = 10_000

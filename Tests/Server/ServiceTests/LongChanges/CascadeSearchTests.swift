@@ -111,7 +111,7 @@ import Testing
     }
 
     /// No transaction searches more than a step's records, however many are deleted.
-    @Test func largeCascadeIsFoundInManyTransactions() async throws {
+    @Test func largeCascadeIsSearchedInManyTransactions() async throws {
         let tree = try await Tree()
         let before = try tree.commits()
         let results = try await tree.ida.modify([hut(.forceDelete, "r0")], in: Self.zoneName)
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// Between the steps the found records can be read but not changed, and other records can be saved.
-    @Test func foundRecordsAreHeldUntilItIsDecided() async throws {
+    @Test func foundRecordsRefuseChangesDuringTheSearch() async throws {
         let tree = try await Tree()
         let store = try await tree.storage.store(for: tree.address)
         var search = tree.search("r0")
@@ -152,7 +152,7 @@ import Testing
     }
 
     /// A request whose process ended got no answer: nothing is deleted.
-    @Test func recordsOfAnEndedProcessAreGivenUpInSteps() async throws {
+    @Test func recordsHeldByAnEndedProcessAreReleasedInSteps() async throws {
         var tree = try await Tree()
         let store = try await tree.storage.store(for: tree.address)
         var search = tree.search("r0")
@@ -179,7 +179,7 @@ import Testing
     }
 
     /// A large cascade is refused as a whole if another record refers to one of its own, and releases what it held.
-    @Test func refusedCascadeIsGivenUp() async throws {
+    @Test func refusedCascadeReleasesItsRecords() async throws {
         let tree = try await Tree()
         try await tree.ida.modify(
             [hut(.create, "guest", parent: .some("r79"))], in: Self.zoneName)
@@ -204,7 +204,7 @@ import Testing
 
     /// In a zone that is not atomic one of two deletions is refused; the records that only its cascade held are
     /// released.
-    @Test func refusedOneOfTwoKeepsItsOwn() async throws {
+    @Test func refusedDeletionReleasesOnlyItsOwnRecords() async throws {
         let tree = try await Tree()
         try await tree.ida.modify(
             [hut(.create, "guest", parent: .some("r79"))], in: Self.zoneName)

@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func largeCascadeFollowsInStepsThatGoOnAfterRestart(_ backend: Backend) async throws {
+    func largeCascadeIsDeletedInStepsAcrossRestarts(_ backend: Backend) async throws {
         var tree = try await Hierarchy(backend)
         let results = try await tree.ida.modify([hut(.forceDelete, "r0")], in: "Trips")
         #expect(results[0].tombstone != nil)
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Writes treat a record that is being deleted as gone, though it can still be read.
-    @Test func recordsThatGoAreNeitherSavedNorNeeded() async throws {
+    @Test func recordsBeingDeletedAreRefusedInSavesAndReferences() async throws {
         let tree = try await Hierarchy(.memory)
         try await tree.ida.modify([hut(.forceDelete, "r0")], in: "Trips")
         let last = try #require(try await tree.living().sorted().last)
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// With its root the share ends at once, and the records below can no longer be read.
-    @Test func accessEndsAtOnceWhereLargeHierarchyIsDeleted() async throws {
+    @Test func deletedLargeHierarchyEndsAccessAtOnce() async throws {
         let tree = try await Hierarchy(.memory)
         let paul = try await tree.paulWithShare()
         func seen() async throws -> Int {

@@ -17,7 +17,7 @@ import Testing
         while isTaken(1_000, by: memory) {}
     }
 
-    @Test func senderHoldsAsMuchAsItLeavesFree() {
+    @Test func senderHoldsAtMostHalfOfTheFreeMemory() {
         let budget = MemoryBudget(limitBytes: 1_000_000)
         let first = HeldMemory(budget, networkAddress: "10.0.0.1")
         let second = HeldMemory(budget, networkAddress: "10.0.0.2")
@@ -50,7 +50,7 @@ import Testing
         withExtendedLifetime((connections, reader, worker)) {}
     }
 
-    @Test func waitingBodyHearsOfConnectionsThatEnd() {
+    @Test func endOfConnectionsWakesWaitingBody() {
         let budget = MemoryBudget(limitBytes: 900_000)
         let notified = Mutex(0)
         let reader = HeldMemory(budget, networkAddress: "10.0.0.2")
@@ -66,7 +66,7 @@ import Testing
         #expect(reader.takeOrWait(1_000, for: .body, tell: {}) == nil)
     }
 
-    @Test func userHoldsOneShareFromManyAddresses() {
+    @Test func userWithManyAddressesHoldsOneShare() {
         let budget = MemoryBudget(limitBytes: 1_000_000)
         let address = ContainerAddress(container: "c", environment: .production)
         var held: [HeldMemory] = []
@@ -84,7 +84,7 @@ import Testing
     }
 
     /// A single request is served even with the smallest budget.
-    @Test func onlyRequestHasRoom() {
+    @Test func singleRequestFitsIntoTheSmallestBudget() {
         let budget = MemoryBudget(limitBytes: 1_000)
         let memory = HeldMemory(budget, networkAddress: "10.0.0.1")
         #expect(isTaken(8_000_000, by: memory))
@@ -105,7 +105,7 @@ import Testing
         #expect(budget.heldBytes == 0 && budget.senders == 0)
     }
 
-    @Test func requestWaitsForRoomAndIsRefusedInTime() async throws {
+    @Test func requestWaitsForMemoryAndIsRefusedAfterTimeout() async throws {
         let budget = MemoryBudget(limitBytes: 1_000_000)
         var settings = ServiceSettings(isForDevelopment: true)
         // Cancelled long before that.
@@ -139,7 +139,7 @@ import Testing
 
     /// The sums stay correct, whatever is taken, given back and renamed.
     @Test(arguments: Seeds.forTest("MemoryBudgetTests", count: 1))
-    func sumsStayRight(seed: UInt64) {
+    func heldBytesEqualTheSumOfAllHolders(seed: UInt64) {
         var random = SeededNumbers(seed: seed)
         let budget = MemoryBudget(limitBytes: 100_000)
         let address = ContainerAddress(container: "c", environment: .production)

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func cancelledSaveThatComesLateChangesNothing(_ backend: Backend) async throws {
+    func lateRequestOfCancelledSaveIsRefused(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice", with: "Trips")
         try await cancel(["save-1"], by: alice)
         let late = await alice.refusal(
@@ -62,7 +62,7 @@ import Testing
         #expect(other[0].record != nil)
     }
 
-    @Test func cancelledOperationThatWasCarriedOutStaysSo() async throws {
+    @Test func cancelAfterCommitKeepsTheOutcome() async throws {
         let alice = try await world.person("alice", with: "Trips")
         let operations = [hut(.create, "hut")]
         let first = try await alice.modify(operations, in: "Trips", operationID: "save-1")
@@ -71,7 +71,7 @@ import Testing
         #expect(try await alice.page("Trips").records.count == 1)
     }
 
-    @Test func cancelledDeletionOfAZoneSparesTheOneMadeSince() async throws {
+    @Test func lateRequestOfCancelledZoneDeletionIsRefused() async throws {
         let alice = try await world.person("alice", with: "Trips")
         try await cancel(["zones-1"], by: alice)
         let late = await alice.refusal(
@@ -81,7 +81,7 @@ import Testing
         #expect(try await alice.ask(ZonesList.self, .init()).items.count == 2)
     }
 
-    @Test func participantsCancelledSaveChangesNothingInTheOwnersZone() async throws {
+    @Test func lateRequestOfParticipantsCancelledSaveIsRefused() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         try await cancel(["1"], by: trip.bo, of: [trip.ida.name], in: .shared)
@@ -95,7 +95,7 @@ import Testing
         #expect(own[0].record != nil)
     }
 
-    @Test func cancelledLeavingKeepsTheShare() async throws {
+    @Test func lateRequestOfCancelledLeaveKeepsTheShare() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo)
         try await cancel(["leave-1"], by: trip.bo, of: [trip.ida.name], in: .shared)
@@ -106,7 +106,7 @@ import Testing
         #expect(try await trip.bo.sharedZones().count == 1)
     }
 
-    @Test func whoeverHasNoAccessLeavesNothingInTheOwnersDatabase() async throws {
+    @Test func cancelWithoutAccessWritesNothingToTheOwnersDatabase() async throws {
         let trip = try await Trip()
         try await cancel(["1"], by: trip.eve, of: [trip.ida.name, "_nobody"], in: .shared)
         let store = try await trip.world.service.storage.store(
@@ -117,7 +117,7 @@ import Testing
         #expect(!databases.contains { $0.tenant == .private(owner: "_nobody") })
     }
 
-    @Test func cancelledOperationIsForgottenWithTheAnswersOfItsTime() async throws {
+    @Test func cancellationExpiresWithTheIdempotencyRecords() async throws {
         let alice = try await world.person("alice", with: "Trips")
         try await cancel(["save-1"], by: alice)
         world.advance(seconds: Double(ServiceSettings.outcomeSeconds) + 1)
@@ -127,7 +127,7 @@ import Testing
         #expect(saved[0].record != nil)
     }
 
-    @Test func whoeverMayOnlyReadLeavesNothingInTheOwnersDatabase() async throws {
+    @Test func cancelWithReadAccessWritesNothingToTheOwnersDatabase() async throws {
         let trip = try await Trip()
         try await trip.join(trip.cy)
         try await cancel(["1"], by: trip.cy, of: [trip.ida.name], in: .shared)
@@ -144,7 +144,7 @@ import Testing
         #expect(failure?.error.frameworkCode == .badDatabase)
     }
 
-    @Test func moreOperationsThanARequestMayNameAreRefused() async throws {
+    @Test func cancelOfTooManyOrEmptyIDsIsRefused() async throws {
         let alice = try await world.person("alice")
         let many = (0...OperationsCancel.maximumCount).map { "save-\($0)" }
         let failure = await alice.refusal(

@@ -22,7 +22,7 @@ import Testing
 
     /// A cascade is deleted in steps; after them the result is the same as for a deletion in one transaction.
     @Test(arguments: Seeds.forTest("ReferencePropertyTests in steps", count: 12))
-    func deletionsInStepsEndAsDeletionsAtOnce(_ seed: UInt64) async throws {
+    func deletionsInStepsEqualDeletionsInOneTransaction(_ seed: UInt64) async throws {
         var limits = Limits()
         limits.recordsPerCascade = 1
         limits.recordsPerStep = 2

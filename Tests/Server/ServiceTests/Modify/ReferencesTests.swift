@@ -76,7 +76,7 @@ import Testing
 
     /// As in CloudKit's header: the target exists, or is saved in the same request.
     @Test(arguments: Backend.allCases)
-    func deleteSelfTargetExistsOrComesAlong(_ backend: Backend) async throws {
+    func deleteSelfTargetMustExistOrBeInTheBatch(_ backend: Backend) async throws {
         let alice = try await World(try backend.storage()).person("alice")
         let alone = try await alice.modify([
             hut(.create, "a", [owner("later")]), hut(.create, "c", [owners(["later", "b"])]),

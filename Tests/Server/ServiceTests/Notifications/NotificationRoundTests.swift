@@ -144,7 +144,7 @@ import Testing
     }
 
     /// The device that makes the change is not notified of it.
-    @Test func firesOnceSubscriptionOutlivesChangeThatNotifiesNobody() async throws {
+    @Test func ownChangeKeepsFiresOnceSubscription() async throws {
         let world = World(sleep: Self.never)
         let phone = try await world.person("alice")
         let token = try await phone.listen()

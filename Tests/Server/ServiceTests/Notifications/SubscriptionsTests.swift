@@ -53,7 +53,7 @@ import Testing
     }
 
     /// Apps save their subscriptions at every start.
-    @Test func subscriptionSavedAgainAsItIsWritesNothing() async throws {
+    @Test func unchangedSubscriptionSavedAgainWritesNothing() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice", with: "Trips")
         func writes() async throws -> Int64 {

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [ContainerEnvironment.development, .production])
-    func saveWritesOnlyTheIndexesThatQueriesAskedFor(
+    func saveWritesOnlyRequestedIndexes(
         _ environment: ContainerEnvironment
     ) async throws {
         let folder = try RunFolder.newFolder()
@@ -66,7 +66,7 @@ import Testing
 
     /// A database has room for one index, and another query takes it between a query's request for its index and its
     /// read. The query requests it once more, and is answered.
-    @Test func indexThatGaveWayIsAskedForAgain() async throws {
+    @Test func queryRequestsItsDroppedIndexAgain() async throws {
         let other = Mutex<(@Sendable () async throws -> Void)?>(nil)
         let storage = WatchedStorage(
             .inMemory(),

@@ -86,7 +86,7 @@ import Testing
 
     /// At a pole every level has twice as many cells at the same distance; a queue with all of them used up the
     /// memory.
-    @Test(.timeLimit(.minutes(20))) func nearestAtAPoleIsFoundInBounds() async throws {
+    @Test(.timeLimit(.minutes(20))) func nearestSearchAtAPoleStaysWithinLimits() async throws {
         let alice = try await World().person("alice")
         try await alice.modify(
             (0..<20).map { number in

@@ -27,7 +27,7 @@ import Testing
     }
 
     /// In production the marks come from a deployment.
-    @Test(arguments: seeds) func queriesAreAnsweredWhileIndexesComeAndGo(_ seed: UInt64)
+    @Test(arguments: seeds) func queriesAreCorrectWhileIndexesAreBuiltAndDropped(_ seed: UInt64)
         async throws
     {
         var script = QueryScript(seed: seed)

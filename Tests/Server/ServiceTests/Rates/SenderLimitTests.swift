@@ -72,7 +72,7 @@ import Testing
         #expect(await next() == nil)
     }
 
-    @Test func strangersOfOneAddressShareItsRate() async throws {
+    @Test func anonymousSendersOfAnAddressShareItsRate() async throws {
         let world = world { _ in }
         let ida = try await world.person("ida")
         #expect(await code(world, credentials("development", ida, from: "10.0.0.1")) == nil)
@@ -91,7 +91,7 @@ import Testing
 
     /// A request of a known user compensates for a bad one of strangers at the same address, since that may have been
     /// a mistake.
-    @Test func successAtAnAddressGivesItsStrangersCreditBack() async throws {
+    @Test func successOfKnownUserForgivesABadRequestOfItsAddress() async throws {
         let world = world { $0.requestsInBurstPerAddress = 50 }
         let ida = try await world.person("ida")
         func ask() async -> ServiceError.Code? {
@@ -111,7 +111,7 @@ import Testing
         #expect(await guess() == .throttled)
     }
 
-    @Test func creditTakesBackStrikesAndTokens() throws {
+    @Test func forgivenBadRequestsRestoreRateAndTokens() throws {
         var limits = Limits()
         limits.requestsPerSecondPerAddress = 10
         limits.requestsInBurstPerAddress = 20
@@ -139,7 +139,7 @@ import Testing
 
     /// Strangers of one app share a transfer limit, however many addresses they use; signed-in users are not
     /// affected.
-    @Test func strangersOfAnAppShareItsTransfer() async throws {
+    @Test func anonymousSendersOfAnAppShareItsTransferLimit() async throws {
         let world = world {
             $0.transferBytesInBurstPerToken = 10_000
             $0.transferBytesPerSecondPerToken = 100

@@ -195,7 +195,7 @@ import Testing
     }
 
     /// A sender that transfers much has to wait; other users and strangers do not.
-    @Test func transferLimitsMeetTheirSender() async throws {
+    @Test func transferLimitThrottlesOnlyItsSender() async throws {
         let world = World(
             limits: {
                 var limits = Limits()

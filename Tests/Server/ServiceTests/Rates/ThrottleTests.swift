@@ -164,7 +164,7 @@ import Testing
         try meter.check(trails, limitBytes: 2, at: 2 * noon)
     }
 
-    @Test func clockThatIsSetChangesNoRate() throws {
+    @Test func wallClockChangeAddsNoTokens() throws {
         let wall = Clock()
         var limits = Limits()
         limits.requestsInBurst = 3

@@ -10,7 +10,7 @@ import Testing
 @Suite struct DirectoryWatchTests {
     /// A sign-in or a new share writes to the directory and waits for the disk; other requests do not wait for that,
     /// even if the check is due.
-    @Test(.timeLimit(.minutes(20))) func requestWaitsForNoWriteOfOthers() async throws {
+    @Test(.timeLimit(.minutes(20))) func requestsDoNotWaitForDirectoryWrites() async throws {
         let storage = try Backend.sqlite.storage()
         let world = World(storage)
         let watch = world.service.pipeline.watch

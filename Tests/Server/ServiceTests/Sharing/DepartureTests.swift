@@ -66,7 +66,7 @@ import Testing
     }
 
     /// A device that had the records gets their deletions; until it can, its feed waits.
-    @Test func feedTellsOfDepartedRecords() async throws {
+    @Test func feedReportsRecordsMovedOutAsDeleted() async throws {
         let (tree, stays) = try await sharedTree()
         var feed = SharingFeed()
         try await feed.catchUp(tree)
@@ -81,7 +81,7 @@ import Testing
         #expect(fresh.names == stays)
     }
 
-    @Test func newFeedWaitsWhileRecordsLeave() async throws {
+    @Test func newFeedWaitsUntilRecordsAreMovedOut() async throws {
         let (tree, _) = try await sharedTree()
         try await leave(tree)
         let first = try await tree.paul.changes(in: zone("Trips", of: tree.ida), limit: 200)
@@ -92,7 +92,7 @@ import Testing
     }
 
     /// If they are moved back before the last step, all of them are visible again, on a device too.
-    @Test(arguments: [0, 2, 4]) func recordsMovedBackAreThereAgain(_ steps: Int) async throws {
+    @Test(arguments: [0, 2, 4]) func recordsMovedBackAreVisibleAgain(_ steps: Int) async throws {
         let (tree, _) = try await sharedTree()
         var feed = SharingFeed()
         try await feed.catchUp(tree)

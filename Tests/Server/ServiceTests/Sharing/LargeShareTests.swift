@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func sharedHierarchyFollowsInStepsThatGoOnAfterRestart(_ backend: Backend) async throws {
+    func largeHierarchyIsSharedInStepsAcrossRestarts(_ backend: Backend) async throws {
         var tree = try await Hierarchy(backend, depth: 12, width: 5)
         let shortGUID = try await tree.share()
         #expect(try await tree.paul.accept(shortGUID).error == nil)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: Backend.allCases)
-    func accessEndsAtOnceWhereSharingOfLargeHierarchyEnds(_ backend: Backend) async throws {
+    func deletedShareOfLargeHierarchyEndsAccessAtOnce(_ backend: Backend) async throws {
         var tree = try await Hierarchy(backend, depth: 12, width: 5)
         #expect(try await tree.paul.accept(tree.share()).error == nil)
         while try await tree.step() {}
@@ -174,7 +174,7 @@ import Testing
     }
 
     /// The steps continue without a further request.
-    @Test func stepsFollowByThemselves() async throws {
+    @Test func stepsRunWithoutFurtherRequests() async throws {
         let storage = try Backend.memory.storage()
         let world = World(
             storage,

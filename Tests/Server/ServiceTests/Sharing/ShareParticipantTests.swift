@@ -69,7 +69,7 @@ import Testing
         return ParticipantDictionary(userIdentity: identity, permission: .readOnly)
     }
 
-    @Test("A user who leaves loses access, others keep it, and the same link leads back")
+    @Test("A user who leaves loses access, others keep it, and the link can be used again")
     func leavingShareAffectsOnlyTheParticipant() async throws {
         let trip = try await Trip()
         try await trip.join(trip.bo, trip.cy)

@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test("Deleting the root deletes the share; deleting the share keeps the root")
-    func deletingRootDeletesShareAndNotTheReverse() async throws {
+    func deletingRootDeletesShareAndDeletingShareKeepsRoot() async throws {
         let ida = try await owner()
         for (deleted, left) in [("trail", "S"), ("S", "trail")] {
             let made = try await ida.modify(
@@ -297,7 +297,7 @@ import Testing
     }
 
     /// A move within a share is not a long change, however many records are below the moved one.
-    @Test func moveWithinShareLeavesNothingToSteps() async throws {
+    @Test func moveWithinShareNeedsNoSteps() async throws {
         var limits = Limits()
         limits.recordsPerShareChange = 3
         let ida = try await owner(limits: limits)

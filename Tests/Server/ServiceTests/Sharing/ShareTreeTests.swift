@@ -42,7 +42,7 @@ import Testing
     /// A request that moves many records of one chain does not read the records below them again for each one, in any
     /// order of their names; the rest follows in steps.
     @Test(arguments: [1, 1_000, 10_000], [true, false])
-    func movingPartsOfAChainReadsItFewTimes(_ limit: Int, _ isReversed: Bool) async throws {
+    func movingManyRecordsOfAChainIsLinear(_ limit: Int, _ isReversed: Bool) async throws {
         let (count, moved) = (900, 300)
         let alice = try await World().person("alice", with: "Trips")
         func name(_ number: Int) -> String { "r\(isReversed ? 9_999 - number : 1_000 + number)" }

@@ -14,7 +14,7 @@ import Testing
 /// histories.
 @Suite struct EpochPropertyTests {
     @Test(arguments: Seeds.forTest("EpochPropertyTests", count: 6))
-    func tokensAndTagsTellTheirHistory(_ seed: UInt64) async throws {
+    func tokensAndTagsFollowTheHistoryModel(_ seed: UInt64) async throws {
         var run = try await EpochRun(seed: seed)
         for number in 0..<160 {
             try await run.step()

@@ -11,7 +11,7 @@ import Testing
 /// tokens continue.
 @Suite struct EpochTests {
     /// The ten lost changes of a device have the same versions as the new ones.
-    @Test func forgottenRestoreExpiresTokensOfLostHistory() async throws {
+    @Test func restoreExpiresTokensOfLostHistory() async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
         var alice = try await opened.world.person("alice", with: "Trips")
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// After a restore lost that a participant left, the shared database's token expires on the participant's device.
-    @Test func lostLeavingExpiresTheSharedDatabasesToken() async throws {
+    @Test func lostLeaveExpiresTheSharedDatabaseToken() async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
         let ida = try await opened.world.person("ida", with: "Trips")
@@ -98,7 +98,7 @@ import Testing
     }
 
     /// Two services on copies of one folder: the tokens and tags of one are not valid at the other.
-    @Test func copiedFolderIsAnotherHistory() async throws {
+    @Test func tokensAndTagsOfACopiedFolderAreInvalid() async throws {
         let folder = try CopiedFolder()
         let first = try folder.open()
         let alice = try await first.world.person("alice", with: "Trips")
@@ -141,7 +141,7 @@ import Testing
     /// The last intact version is found if no more epochs lie between the copy and the token than a token names; with
     /// one more, nothing is known to be intact.
     @Test(arguments: [(16, 3), (17, 0)] as [(Int, Int64)])
-    func lastIntactVersionIsFoundThroughStarts(_ starts: Int, _ intact: Int64) async throws {
+    func lastIntactVersionIsFoundAcrossLimitedEpochs(_ starts: Int, _ intact: Int64) async throws {
         let folder = try CopiedFolder()
         var opened = try folder.open()
         var alice = try await opened.world.person("alice", with: "Trips")
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// A token of the format without epochs belongs to the first epoch.
-    @Test func tokenOfTheFormatBeforeIsGood() async throws {
+    @Test func tokenOfThePreviousFormatIsValid() async throws {
         let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let world = World(storage)
         let alice = try await world.person("alice", with: "Trips")
@@ -212,7 +212,7 @@ import Testing
     }
 
     /// Once tokens have expired, epochs without a valid token are merged, and a device that fetches in pages continues.
-    @Test func epochsOfEndedTokensAreMerged() async throws {
+    @Test func epochsWithoutValidTokensAreMerged() async throws {
         var limits = Limits()
         limits.changeTokenSeconds = 100
         let clock = HistoryFolder.Clock()

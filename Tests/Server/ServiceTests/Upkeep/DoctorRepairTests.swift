@@ -131,7 +131,7 @@ import Testing
         #expect(try await found() == 30)
     }
 
-    @Test func findingOfDataIsLeftToThePerson() async throws {
+    @Test func findingInRecordDataIsNotRepaired() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "a")], in: "Trips")
@@ -187,7 +187,7 @@ import Testing
     }
 
     /// While the checksum of a zone's row does not match, requests for the zone are refused.
-    @Test func damagedZoneIsRefusedUntilItIsGivenUp() async throws {
+    @Test func damagedZoneIsRefusedUntilItIsDropped() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         for name in ["Trips", "Trails"] {

@@ -43,7 +43,7 @@ import Testing
         _ = try await tablet.ask(ZonesList.self, .init())
     }
 
-    @Test func nobodySeesOrRevokesSessionsOfOthers() async throws {
+    @Test func sessionsOfOtherUsersAreHiddenAndNotRevoked() async throws {
         let world = world()
         let ida = try await person(world, try await user(world, "ida"), "phone")
         let bo = try await person(world, try await user(world, "bo"), "tablet")
@@ -55,7 +55,7 @@ import Testing
         _ = try await bo.ask(ZonesList.self, .init())
     }
 
-    @Test func ownSessionIsEndedBySignOutAlone() async throws {
+    @Test func revokingTheOwnSessionIsRefused() async throws {
         let world = world()
         let ida = try await person(world, try await user(world, "ida"), "phone")
         let own = try await ida.ask(UsersSessions.self, .init(), in: .public).sessions

@@ -18,7 +18,7 @@ import Testing
 
     // MARK: A share goes with its root
 
-    @Test func rootStaysWhileSomebodyNeedsItsShare() async throws {
+    @Test func rootIsKeptWhileARecordReferencesItsShare() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         _ = try await sharedRoot(alice)
@@ -46,7 +46,7 @@ import Testing
         try await place.expectHealth(of: alice)
     }
 
-    @Test func shareThatIsSavedWhileItsRootIsDeletedLeavesNothing() async throws {
+    @Test func shareSavedWithTheDeletionOfItsRootIsDeleted() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         _ = try await sharedRoot(alice)
@@ -57,7 +57,7 @@ import Testing
         try await place.expectHealth(of: alice)
     }
 
-    @Test func rootThatIsSavedAndGoesByACascadeEndsItsShare() async throws {
+    @Test func rootSavedAndDeletedByCascadeEndsItsShare() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         let link = try await sharedRoot(alice)
@@ -70,7 +70,7 @@ import Testing
         try await place.expectHealth(of: alice)
     }
 
-    @Test func newShareThatGoesByACascadeSharesNothing() async throws {
+    @Test func newShareDeletedByCascadeSharesNothing() async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice", with: "Trips")
         try await alice.modify([hut(.create, "root"), hut(.create, "other")], in: "Trips")
@@ -84,7 +84,7 @@ import Testing
 
     // MARK: Replaced states
 
-    @Test func deletionForgetsTheStatesBeforeOneThatWasTooLarge() async throws {
+    @Test func deletionRemovesAncestorsOlderThanAnOversizedOne() async throws {
         let place = StoredWorld(limits: .with { $0.ancestorBytes = 200 })
         let alice = try await place.world.person("alice")
         for length in [1, 500, 2, 3] {
@@ -97,7 +97,7 @@ import Testing
         try await place.expectHealth(of: alice)
     }
 
-    @Test func joiningAShareKeepsNoMoreStatesThanASave() async throws {
+    @Test func joiningKeepsNoMoreAncestorsThanASave() async throws {
         let place = StoredWorld(limits: .with { $0.ancestorChanges = 2 })
         let alice = try await place.world.person("alice")
         let link = try await sharedRoot(alice)
@@ -113,7 +113,7 @@ import Testing
 
     /// The directory has a link's target, so links of deleted zones are removed from it.
     @Test(arguments: [false, true])
-    func zoneThatIsDeletedTakesItsLinksAlong(_ isByOperator: Bool) async throws {
+    func zoneDeletionRemovesItsLinks(_ isByOperator: Bool) async throws {
         let place = StoredWorld()
         let alice = try await place.world.person("alice")
         let link = try await sharedRoot(alice)

@@ -105,7 +105,7 @@ import Testing
         #expect(try await alice.ask(ZonesList.self, .init()).items.count == 2)
     }
 
-    @Test func deletionNamesTheZoneThatIsMeant() async throws {
+    @Test func deletionOfAnOlderGenerationKeepsTheRecreatedZone() async throws {
         let alice = try await world.person("alice", with: "Trips")
         func generation() async throws -> Int64? {
             let changes = try await alice.ask(ChangesDatabase.self, .init())

@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A starting service removes the uploads that a crash interrupted; a command that runs next to it must not.
-    @Test func unfinishedUploadsAreSweptByTheServiceAlone() async throws {
+    @Test func unfinishedUploadsAreRemovedByTheServiceOnly() async throws {
         try await withUpload { folder, storage, writer in
             try await writer.write([1])
             let incoming = {

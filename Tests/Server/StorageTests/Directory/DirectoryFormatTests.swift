@@ -36,7 +36,7 @@ import Testing
         (ContainerEnvironment.development, 3, true), (.development, 1, false),
         (.production, 3, false),
     ])
-    func onlyTypesAsASaveMakesThemGetMarksOfWhoMadeRecords(
+    func migrationMarksUserFieldsOfSavedTypesOnly(
         _ environment: ContainerEnvironment, _ timeMarks: Int, _ isMarked: Bool
     ) async throws {
         let container = ContainerAddress(

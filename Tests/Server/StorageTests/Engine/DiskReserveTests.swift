@@ -8,7 +8,7 @@ import Testing
 
 /// The reserve file for a full disk, on a disk whose free space the test sets.
 @Suite struct DiskReserveTests {
-    @Test func reserveIsGivenBackAndTakenAgain() async throws {
+    @Test func reserveIsReleasedAndAllocatedAgain() async throws {
         try await withTemporaryFolder(isMade: true) { (folder) throws in
             let handler = InMemoryLogHandler()
             let free = Mutex<Int64>(100_000_000)

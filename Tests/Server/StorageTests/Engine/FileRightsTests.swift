@@ -42,7 +42,7 @@ private let address = DatabaseAddress(
     }
 
     @Test(arguments: [0, 0o022] as [mode_t])
-    func filesAreTheServicesAloneWhateverTheUmask(_ mask: mode_t) async throws {
+    func filesAreReadableByOwnerOnlyUnderAnyUmask(_ mask: mode_t) async throws {
         try await withTemporaryFolder { try await fill($0, umask: mask) }
     }
 
@@ -51,7 +51,7 @@ private let address = DatabaseAddress(
         "/databases/*/production/_alice.assets/01",
         "/databases/*/production/_alice.assets/01/01/*",
     ])
-    func folderThatOthersMayReadIsRefusedWithTheCommandThatMendsIt(_ name: String) async throws {
+    func exposedFolderIsRefusedWithChmodCommand(_ name: String) async throws {
         try await withTemporaryFolder { folder in
             try await fill(folder, umask: 0)
             let data = folder + "/data"
@@ -73,7 +73,7 @@ private let address = DatabaseAddress(
         }
     }
 
-    @Test func databaseThatOthersMayReadIsItsUsersTrouble() async throws {
+    @Test func exposedDatabaseIsRefusedAndOthersAreServed() async throws {
         try await withTemporaryFolder { folder in
             try await fill(folder, umask: 0)
             let file = DataFolder.path(of: address, in: folder + "/data")

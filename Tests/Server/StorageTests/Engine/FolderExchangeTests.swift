@@ -77,7 +77,7 @@ import Testing
     }
 
     /// A command that may run next to a service completes no restore, and its error says what does.
-    @Test func commandBesideIsRefusedMeanwhile() async throws {
+    @Test func commandBesideServiceIsRefusedDuringInterruptedRestore() async throws {
         try await withTemporaryFolder { path in
             try await stage(path)
             #expect(try !exchange(path, endingBefore: 4))

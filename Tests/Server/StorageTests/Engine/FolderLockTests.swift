@@ -38,7 +38,7 @@ import Testing
     }
 
     /// A program that is being started shares the open files until it runs.
-    @Test func lockThatAStartingProgramHasTooIsLetGo() async throws {
+    @Test func releasedLockIsFreeDespiteInheritedDescriptors() async throws {
         try await withTemporaryFolder { folder in
             let locked = try DataFolder(path: folder, isLocked: true)
             // As after a fork: other descriptors of the same open files.

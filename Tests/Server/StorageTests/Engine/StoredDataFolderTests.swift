@@ -68,7 +68,7 @@ import Testing
     }
 
     /// A new format needs a fixture.
-    @Test func newestFixtureHasTodaysFormats() async throws {
+    @Test func newestFixtureHasCurrentFormats() async throws {
         let fixture = try StoredFormatFixture(#require(StoredFormatFixture.services.last))
         let newest = try await newestFormats()
         for path in try fixture.recordFiles() + [fixture.dataFolder + "/directory.sqlite"] {
@@ -79,7 +79,7 @@ import Testing
 
     /// A file that was migrated has the tables and indexes of a new one.
     @Test(arguments: StoredFormatFixture.services)
-    func tablesAreThoseOfANewFile(_ name: String) async throws {
+    func migratedFileHasTheTablesOfANewOne(_ name: String) async throws {
         let fixture = try StoredFormatFixture(name)
         _ = try await check(fixture)
         try await withTemporaryFolder { folder in

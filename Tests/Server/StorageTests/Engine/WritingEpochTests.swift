@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func databaseClosedForRoomGoesOnInItsEpoch() async throws {
+    @Test func databaseClosedAtTheOpenLimitKeepsItsEpoch() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder, limits: oneOpen())
             let epoch = try await write(storage)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func copyPutBackWhileClosedBeginsAnEpoch() async throws {
+    @Test func restoredCopyBeginsAnEpoch() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder, limits: oneOpen())
             let epoch = try await write(storage)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// After the command's writes, the service's next write begins another epoch.
-    @Test func processBesideTheServiceWritesInItsOwnEpoch() async throws {
+    @Test func secondProcessWritesInItsOwnEpoch() async throws {
         try await withTemporaryFolder { folder in
             let service = try SQLiteStorageEngine(folder: folder)
             let epoch = try await write(service)
@@ -103,7 +103,7 @@ import Testing
         arguments: [
             (0, 0, 0), (59, 0, 0), (61, 0, 1), (-61, 0, 1), (3_600, 3_600, 0), (3_600, 3_500, 1),
         ] as [(Int64, Double, Int64)])
-    func partedClocksBeginAnEpoch(_ ofDay: Int64, _ up: Double, _ begun: Int64) async throws {
+    func clockJumpBeginsAnEpoch(_ ofDay: Int64, _ up: Double, _ begun: Int64) async throws {
         let time = Mutex<(ofDay: Int64, up: Double)>((1_750_000_000_000, 5))
         var world = World.live
         world.nowMilliseconds = { time.withLock { $0.ofDay } }
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// A slow clock never differs enough from the other, since they are compared from write to write.
-    @Test func driftingClocksBeginNoEpoch() async throws {
+    @Test func clockDriftBeginsNoEpoch() async throws {
         let milliseconds = Mutex<Int64>(1_750_000_000_000)
         var world = World.live
         world.nowMilliseconds = { milliseconds.withLock { $0 } }

@@ -6,7 +6,7 @@ import Testing
 
 /// A refused database is used again in its present state once an operator accepts the loss.
 @Suite struct AcceptedLossTests {
-    @Test func acceptedLossBeginsNewHistory() async throws {
+    @Test func acceptedLossBeginsNewEpoch() async throws {
         try await withMarkedFolder { folder in
             let file = folder.file(of: MarkedFolder.alice)
             let (earlier, epoch) = try await Self.behind(folder)

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: State.allCases, Seeds.forTest("FlippedByteTests", count: 1))
-    func flippedByteIsNeverSilent(_ state: State, seed: UInt64) async throws {
+    func flippedByteIsNoticedOrHarmless(_ state: State, seed: UInt64) async throws {
         try await withMarkedFolder { folder in
             var limits = StorageLimits()
             limits.logPagesBeforeCheckpoint = 1_000_000

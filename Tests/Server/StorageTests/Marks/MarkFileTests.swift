@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func raisingNeverLowers() async throws {
+    @Test func raiseIgnoresLowerCommitsAndReplacedMarks() async throws {
         try await withTemporaryFolder(isMade: true) { path in
             let file = path + "/a.mark"
             let mark = try HighWaterMark.make(at: file, identifier: 7, commits: 5)

@@ -29,7 +29,7 @@ import Testing
 
     /// Shows that these tests can fail: they detect a disk that falsely confirms that data is synchronised. If the
     /// mark reached the disk, the loss is refused.
-    @Test func lyingDiskIsFoundOut() async throws {
+    @Test func diskThatFakesSyncIsDetected() async throws {
         var outcomes: Set<Outcome> = []
         for seed in Seeds.forTest("PowerCutTests.lying", count: 6) {
             var random = SeededNumbers(seed: seed)

@@ -25,7 +25,7 @@ import Testing
         ]
     }
 
-    @Test func everyColumnCounts() {
+    @Test func changeOfAnyColumnChangesTheChecksum() {
         let changes: [(inout RecordRow) -> Void] = [
             { $0.zone = ZoneRow.Key(rawValue: 2) }, { $0.name += "x" }, { $0.type += "x" },
             { $0.version += 1 }, { $0.commitVersion += 1 }, { $0.changeTag += "x" },

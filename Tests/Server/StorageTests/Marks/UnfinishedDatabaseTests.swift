@@ -14,7 +14,7 @@ import Testing
     /// Interrupts before every seventh write or synchronisation, until none is left; a transaction has more of
     /// them.
     @Test(.timeLimit(.minutes(20)), arguments: End.allCases)
-    func endBeforeAnyWriteOfANewDatabaseLeavesOneThatOpens(_ end: End) async throws {
+    func newDatabaseInterruptedBeforeAnyWriteOpens(_ end: End) async throws {
         var writes = 0
         while try await Self.isServedAfter(end, before: writes) { writes += 7 }
         // The directory and a database with their tables, and a save. Fewer steps would mean that none was interrupted.

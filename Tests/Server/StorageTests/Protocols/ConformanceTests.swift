@@ -12,7 +12,7 @@ import Testing
 
     /// The second run uses the connections that the first one left open.
     @Test(arguments: StoreConformance.cases)
-    func engineOfFormerConnectionsConforms(_ promise: StoreConformance.Case) async throws {
+    func engineWithReusedConnectionsConforms(_ promise: StoreConformance.Case) async throws {
         let spares = SpareDatabases()
         for _ in 0..<2 {
             try await promise.run(SQLiteStorageEngine.inMemory(world: .live, spares: spares))

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func rowsOfHiddenZoneGoInSteps() async throws {
+    @Test func rowsOfHiddenZoneAreRemovedInSteps() async throws {
         try await withStore { writer in
             let zone = try writer.createZone(named: "Z", hasFeed: true).key
             for number in 0..<5 {

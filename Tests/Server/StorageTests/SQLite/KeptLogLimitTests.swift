@@ -37,7 +37,7 @@ import Testing
 
     /// A damaged database may be closed to make room for another one. It must not leave a log, since the next opening
     /// may find another file.
-    @Test func condemnedDatabaseLeavesNoLog() async throws {
+    @Test func damagedDatabaseLeavesNoLog() async throws {
         let placement = try CountedPlacement()
         let databases = Self.databases(placement)
         try await databases.use(Self.address(1)) { _ in }

@@ -65,7 +65,7 @@ import Testing
     }
 
     /// A command has the file open next to the service: the log stays unchanged, and closing does not wait for it.
-    @Test func logThatIsReadIsLeftToItsReader() async throws {
+    @Test func openReaderKeepsLogWithoutDelay() async throws {
         try await withTemporaryFolder { path in
             try await MarkedFolder(path).withStorage(limits: Self.limits) { storage in
                 let stores = try await Self.stores(storage)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func keptLogTakesNoDescriptorsAndGoesWhenIdle() async throws {
+    @Test func keptLogUsesNoDescriptorsAndIsRemovedWhenIdle() async throws {
         try await withTemporaryFolder { path in
             let time = HeldTime()
             var limits = Self.limits

@@ -53,7 +53,7 @@ private let container = ContainerAddress(
     }
 
     /// Beyond the limit the least recently used one is closed.
-    @Test func longestUnusedDatabaseIsClosed() async throws {
+    @Test func leastRecentlyUsedDatabaseIsClosed() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(
                 folder: folder, limits: .with { $0.openDatabases = 10 })
@@ -68,7 +68,7 @@ private let container = ContainerAddress(
     }
 
     /// Surplus databases are closed in the background of the requests that open others.
-    @Test(.timeLimit(.minutes(20))) func surplusIsClosedBesideTheRequests() async throws {
+    @Test(.timeLimit(.minutes(20))) func surplusDatabasesAreClosedInTheBackground() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(
                 folder: folder, limits: .with { $0.openDatabases = 32 })
@@ -146,7 +146,7 @@ private let container = ContainerAddress(
     }
 
     /// After a clean stop the write-ahead log is empty.
-    @Test func closingFoldsTheLogIntoTheFile() async throws {
+    @Test func closingCheckpointsTheLog() async throws {
         try await withTemporaryFolder { folder in
             let storage = try SQLiteStorageEngine(folder: folder)
             let store = try await storage.store(for: address(1))
@@ -216,7 +216,7 @@ actor Pauses {
 }
 
 @Suite struct UseOrderTests {
-    @Test func firstIsLongestUnused() {
+    @Test func firstIsLeastRecentlyUsed() {
         var order = UseOrder<Int>()
         for key in [1, 2, 3, 1, 4] { order.append(key) }
         order.remove(3)

@@ -105,7 +105,7 @@ import Testing
         return (key, epoch)
     }
 
-    @Test func databaseOfAFormerConnectionIsAsANewOne() async throws {
+    @Test func reusedConnectionHasAnEmptyDatabase() async throws {
         let spares = SpareDatabases()
         let former = try await use(spares)
         for (kind, content) in [

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func fileOfTodaysFormatIsNotChanged() async throws {
+    @Test func fileOfCurrentFormatIsNotChanged() async throws {
         try await withFile { path in
             try makeFile(path, format: 3)
             try SQLiteFile(path: path, format: Self.format).close()
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// The file of a process that ended between creating the migrator's table and the first migration.
-    @Test func migratorsEmptyTableAloneIsAnEmptyDatabase() async throws {
+    @Test func databaseWithOnlyAnEmptyMigrationTableIsMigrated() async throws {
         try await withFile { path in
             let queue = try DatabaseQueue(path: path)
             var migrator = DatabaseMigrator()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func migratorsTableOfAnotherProgramIsRefused() async throws {
+    @Test func migrationTableOfAnotherProgramIsRefused() async throws {
         try await withFile { path in
             let queue = try DatabaseQueue(path: path)
             var migrator = DatabaseMigrator()
@@ -169,7 +169,7 @@ import Testing
     }
 
     /// An earlier release leaves such a file: it has migrated it without a note in the migrator's table.
-    @Test func formatNumberPrevailsOverTheMigratorsTable() async throws {
+    @Test func formatNumberOverridesTheMigrationTable() async throws {
         try await withFile { path in
             try SQLiteFile(path: path, format: Self.format.through(1)).close()
             let queue = try DatabaseQueue(path: path)

@@ -12,7 +12,7 @@ import Testing
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
             ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
         ])
-    func textIsThatOfTheStandard(_ plain: String, _ text: String) {
+    func rfc4648VectorsRoundTrip(_ plain: String, _ text: String) {
         #expect(Base64.text(Array(plain.utf8)) == text)
         #expect(Base64.bytes(text) == Array(plain.utf8))
         let address = text.replacingOccurrences(of: "=", with: "")
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: seeds)
-    func textIsFoundationsForAnyBytes(seed: UInt64) {
+    func textEqualsFoundationsForRandomBytes(seed: UInt64) {
         var number = seed
         for count in 0..<200 {
             let bytes = (0..<count).map { _ in

@@ -2,14 +2,14 @@ import StratusRecords
 import Testing
 
 @Suite struct CrockfordBase32Tests {
-    @Test func fiveBitsAreALetter() {
+    @Test func fiveBitsBecomeOneLetter() {
         #expect(CrockfordBase32.text([]) == "")
         #expect(CrockfordBase32.text([0xFF]) == "ZW")
         #expect(CrockfordBase32.text([0, 0, 0, 0, 0x1F]) == "0000000Z")
         #expect(CrockfordBase32.text([0x12, 0x34, 0x56, 0x78, 0x9A]) == "28T5CY4T")
     }
 
-    @Test func everyByteIsReadAsItWasWritten() {
+    @Test func everyByteRoundTrips() {
         let bytes = Array(UInt8.min...UInt8.max)
         for count in 0...bytes.count {
             let written = Array(bytes.suffix(count))
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func typedTextIsReadAsMeant() {
+    @Test func typedTextIsNormalized() {
         #expect(CrockfordBase32.normalized(" 28t5-cy4t\n") == "28T5CY4T")
         #expect(CrockfordBase32.normalized("oOiIlL") == "001111")
         #expect(CrockfordBase32.bytes("28t5 cy4t") == [0x12, 0x34, 0x56, 0x78, 0x9A])

@@ -8,7 +8,7 @@ import Testing
         try RecordFields.encoded(Array(json.utf8)).values()
     }
 
-    @Test func exactValueStandsBesideMilliseconds() throws {
+    @Test func exactValueIsWrittenBesideMilliseconds() throws {
         let seconds = 721_692_800.123_456_7
         let milliseconds = ExactDate.milliseconds(of: seconds)
         let value = FieldValue.timestamp(milliseconds: milliseconds, exactSeconds: seconds)

@@ -10,7 +10,7 @@ import Testing
         return String(decoding: writer.finish(), as: UTF8.self)
     }
 
-    @Test("Strings carry the escapes that JSON demands and no others")
+    @Test("Strings have only the escapes that JSON requires")
     func stringsUseOnlyRequiredEscapes() {
         #expect(text { $0.string("plain ümläut 😀 / \u{7F}") } == "\"plain ümläut 😀 / \u{7F}\"")
         #expect(
@@ -19,7 +19,7 @@ import Testing
         #expect(text { $0.string("") } == #""""#)
     }
 
-    @Test("An escape is written at every place of a long string, and the buffer grows in time")
+    @Test("An escape is written at every position of a long string")
     func escapeIsWrittenAtEveryPosition() throws {
         for length in [7, 8, 9, 63, 64, 65, 700] {
             for place in 0..<length {
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "Integers are digits",
+        "Integers are written as digits",
         arguments: [
             (0, "0"), (9, "9"), (10, "10"), (99, "99"), (100, "100"), (-1, "-1"),
             (Int64.max, "9223372036854775807"), (Int64.min, "-9223372036854775808"),
@@ -48,7 +48,7 @@ import Testing
         #expect(text { $0.integer(value, isQuoted: true) } == "\"\(digits)\"")
     }
 
-    @Test("Doubles are written with the fewest digits that read back, and as null if not finite")
+    @Test("Doubles are written with the fewest digits that round-trip, or as null if not finite")
     func doublesAreWrittenShortestOrAsNull() throws {
         #expect(text { $0.double(0.1) } == "0.1")
         #expect(text { $0.double(22) } == "22.0")
@@ -85,7 +85,7 @@ import Testing
         Field(name: "q", value: .string("y"), isEncrypted: true),
     ]
 
-    @Test("Every value has its type, lists a granular one")
+    @Test("Every value is written with its type, a list with that of its elements")
     func everyValueIsWrittenWithItsType() {
         #expect(
             String(decoding: RecordFields.values(Self.fields).encoded(), as: UTF8.self)
@@ -95,7 +95,7 @@ import Testing
                 + #""n":{"value":null},"q":{"value":"y","type":"STRING","isEncrypted":true}}"#)
     }
 
-    @Test("Desired keys and numbers as strings work on values and on bytes")
+    @Test("Desired keys and numbers as strings apply to values and to encoded fields")
     func desiredKeysApplyToValuesAndEncodedFields() throws {
         let values = RecordFields.values(Self.fields)
         for fields in [values, .encoded(values.encoded())] {
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Extensions of an error travel")
+    @Test("Extensions of an error round-trip")
     func errorExtensionsRoundTrip() throws {
         let failure = RecordResult.failure(
             RecordFailure(

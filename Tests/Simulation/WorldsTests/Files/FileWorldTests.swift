@@ -5,7 +5,7 @@ import Testing
 @Suite struct FileWorldTests {
     /// Processes are killed and the power is cut between any two writes, and nothing acknowledged is lost.
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func worldOnFilesKeepsItsPromises(_ seed: UInt64) {
+    func worldOnFilesHasNoViolations(_ seed: UInt64) {
         let outcome = Simulation.runOnFiles(seed: seed)
         #expect(
             outcome.violations.isEmpty,
@@ -15,11 +15,11 @@ import Testing
     }
 
     /// Shows that these tests can fail: disks that falsely confirm that data is synchronised are detected.
-    @Test(arguments: [1, 2, 3] as [UInt64]) func lyingDiskIsFoundOut(_ seed: UInt64) {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func diskThatFakesSyncIsDetected(_ seed: UInt64) {
         #expect(!Simulation.runOnFiles(seed: seed, mutation: .lyingDisk).violations.isEmpty)
     }
 
-    @Test func processesEndInEveryManner() {
+    @Test func everyKindOfProcessEndOccurs() {
         let table = FaultTable()
         for seed in 1...12 as ClosedRange<UInt64> {
             _ = Simulation.runOnFiles(seed: seed, table: table)
