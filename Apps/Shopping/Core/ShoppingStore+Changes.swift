@@ -165,6 +165,11 @@ extension ShoppingStore {
             tell(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are gone here too.")))
+        case .sharesLost:
+            tell(
+                ShoppingChange(
+                    .trouble(
+                        "The service has lost who shares your lists with you; share them again.")))
         case .changesLost:
             tell(
                 ShoppingChange(

@@ -54,7 +54,10 @@ extension CloudCache {
             let store = try database(report.scope).store
             edits = try records.compactMap { record in
                 let lost = try RecordSnapshot(record)
-                guard try snapshot(lost.id, in: report.scope) == nil else { return nil }
+                // A save creates no share; see `shareAgain(_:)`.
+                guard lost.type != CKRecord.SystemType.share,
+                    try snapshot(lost.id, in: report.scope) == nil
+                else { return nil }
                 return store.migrated(lost).newRecord
             }
         default:

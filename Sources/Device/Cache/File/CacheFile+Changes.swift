@@ -118,8 +118,10 @@ extension CacheFile {
             }
             guard let last = rows.last else { return nil }
             // If the oldest kept row is the first unseen one and does not follow the last seen row, rows between them
-            // were dropped.
-            let hasGap = seen > 0 && rows.first?.id == oldest && oldest - 1 > seen
+            // were dropped. In a new file the first row follows none; the numbers tell whether any was dropped.
+            let hasGap =
+                rows.first?.id == oldest && oldest - 1 > seen
+                && (seen > 0 || last.id > Self.recordsKept)
             seen = last.id
             var found: [ForeignChange] = []
             var wholes: Set<CKDatabase.Scope> = []

@@ -23,6 +23,10 @@ public enum CacheEvent: Sendable {
     /// any other. Records that were deleted and exist again are deleted again. If no record is named, the zone itself
     /// was deleted, exists again, and is deleted again.
     case changesLost(CKRecordZone.ID, sentAgain: [CKRecord.ID], deletedAgain: [CKRecord.ID])
+    /// The service lost these shares of the user, or later changes of them, as after a restore from a copy, or because
+    /// their zone was deleted and is created again. They are as they were here, with their participants, some of whom no
+    /// longer see the records. To share with them again, call ``CloudCache/shareAgain(_:)``.
+    case sharesLost([CKShare])
     /// Two devices changed a record, and local edits of these fields were overruled: the record as
     /// it was here, the service's, and the keys in order. Edits of other fields were kept.
     case editOverruled(client: CKRecord, server: CKRecord, keys: [CKRecord.FieldKey])
@@ -113,6 +117,7 @@ extension CacheEvent {
     var records: [CKRecord] {
         switch self {
         case .recordsMissing(let records): records
+        case .sharesLost(let shares): shares
         case .editOverruled(let client, let server, _): [client, server]
         case .remoteEditOverruled(let client, let server, _): [client, server]
         case .fileDamaged(_, let saves, _, _): saves

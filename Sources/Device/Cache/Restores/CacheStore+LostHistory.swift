@@ -124,6 +124,10 @@ extension CacheStore {
         guard let system = here.system, system.changeTag != server.system?.changeTag,
             history.contains(system), isSentAgain(system)
         else { return false }
+        if isLostShare(here, history) {
+            try reportLost([here], &outcome)
+            return false
+        }
         // The service's record of the common history is the base of the lost edit.
         try queue(
             .save, server.id.name, zone, base: isCommon ? server : nil,

@@ -105,6 +105,54 @@ extension CloudCache {
         return share
     }
 
+    /// Shares again what a share had shared that the service lost, with the same title and other fields, public
+    /// permission and people. The link is a new one: send it to the people, who must accept it.
+    ///
+    /// If another device has shared it again, that share gets what it lacks; calling it again changes nothing.
+    ///
+    /// ```swift
+    /// for report in try cache.reports() {
+    ///     if case .sharesLost(let shares) = report.event {
+    ///         for share in shares { send(try await cache.shareAgain(share).url) }
+    ///         try cache.acknowledge([report])
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - Parameter lost: the share of a report; see ``CacheEvent/sharesLost(_:)``.
+    /// - Throws: as ``share(_:)`` and ``changeShare(_:in:_:)``: `invalidZone` if the shared record is gone;
+    ///   ``CacheError`` `nothingToRestore` if the share does not name its record, because the cache or the service was of
+    ///   an earlier version when the share was fetched.
+    @discardableResult
+    public func shareAgain(_ lost: CKShare) async throws -> CKShare {
+        let share: CKShare
+        if lost.recordID.recordName == CKRecordNameZoneWideShare {
+            share = try await shareZone(lost.recordID.zoneID)
+        } else if let rootID = lost.rootRecordID {
+            share = try await self.share(rootID)
+        } else {
+            throw CacheError(
+                .nothingToRestore,
+                "The record of the lost share is not known: an older version of this app stored the share. Call"
+                    + " share(_:) with the record, and invite the people again.")
+        }
+        return try await changeShare(share.recordID) { share in
+            for key in lost.allKeys() where share[key] == nil {
+                share[key] = lost[key] as (any CKRecordValue)?
+            }
+            guard lost.publicPermission == .none else {
+                // People join such a share by its link.
+                share.publicPermission = lost.publicPermission
+                return
+            }
+            let people = share.participants
+            for person in lost.participants where person.role != .owner && !people.contains(person)
+            {
+                share.addParticipant(person)
+            }
+        }
+    }
+
     /// Joins a share; its zone is here when this returns.
     ///
     /// - Parameter url: the link of an invitation.

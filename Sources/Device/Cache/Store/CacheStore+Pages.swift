@@ -250,17 +250,26 @@ extension CacheStore {
                     ORDER BY id
                     """), arguments: [zone.key, zone.pass, zone.key, areDeletionsNamed])
         var missing: [CKRecord] = []
+        var shares: [RecordSnapshot] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }
             if try pending(name, zone, database) == nil,
                 var record = try record(name, zone, database)
             {
-                record.system = nil
-                missing.append(try record.record(changedSince: nil))
+                // Without a named version it is unknown whether the share was deleted or lost.
+                if lost.map({ isLostShare(record, $0) })
+                    ?? (!isVersionNamed && createsZones && record.system?.sharing != nil)
+                {
+                    shares.append(record)
+                } else {
+                    record.system = nil
+                    missing.append(try record.record(changedSince: nil))
+                }
             }
             try meetDeletion(of: name, zone, &outcome, database)
         }
         if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
+        try reportLost(shares, &outcome)
     }
 
     /// Notes that all changes of a zone are here, including deletions of records whose names are

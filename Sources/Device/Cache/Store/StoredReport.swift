@@ -63,6 +63,9 @@ struct StoredReport: Codable {
         case .recordsMissing(let records):
             content.records = try records.map { Record(try RecordSnapshot($0)) }
             return ("recordsMissing", "", content)
+        case .sharesLost(let shares):
+            content.records = try shares.map { Record(try RecordSnapshot($0)) }
+            return ("sharesLost", "", content)
         case .changesLost(let id, let sentAgain, let deletedAgain):
             content.zone = Zone(ZoneID(id))
             content.names = sentAgain.map(\.recordName)
@@ -122,6 +125,8 @@ struct StoredReport: Codable {
         case "zoneSetAside": return .zoneSetAside(CKRecordZone.ID(zoneID), failure)
         case "recordsMissing":
             return .recordsMissing(try snapshots.map { try $0.record(changedSince: nil) })
+        case "sharesLost":
+            return .sharesLost(try snapshots.compactMap { try $0.record() as? CKShare })
         case "changesLost":
             return .changesLost(
                 CKRecordZone.ID(zoneID), sentAgain: ids, deletedAgain: recordIDs(deletedNames))

@@ -81,8 +81,8 @@ extension CacheStore {
 
     /// Resumes syncing a zone: it is fetched, and edits made meanwhile are merged, as after any time
     /// offline. A zone that the service no longer has is created again.
-    func attach(_ id: ZoneID) throws {
-        try file.write { database in
+    func attach(_ id: ZoneID) throws -> CacheOutcome {
+        try write { database, outcome in
             guard let row = try zone(id, database) else {
                 throw CacheError(
                     .invalidZone,
@@ -104,7 +104,7 @@ extension CacheStore {
                     "The owner no longer shares the zone \(id.name), so it stays detached. Ask"
                         + " \(id.ownerName) to share it again.")
             }
-            try recreate(row, database)
+            try recreate(row, &outcome, database)
         }
     }
 

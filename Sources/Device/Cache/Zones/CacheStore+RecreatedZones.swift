@@ -3,9 +3,12 @@ import StratusRecords
 
 /// Zones that are created again with the records of this device.
 extension CacheStore {
-    /// Marks a zone to be created, removes the system fields of its records, and queues them. The
-    /// next fetch of the zone counts as its first.
-    func recreate(_ row: ZoneRow, _ database: Database) throws {
+    /// Marks a zone to be created, removes the system fields of its records, and queues them, except shares, which are
+    /// reported. The next fetch of the zone counts as its first.
+    func recreate(
+        _ row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        try removeShares(of: row, &outcome, database)
         try database.execute(
             sql: """
                 UPDATE zone SET state = 0, token = NULL, needsFetch = 0, isRefetching = 2

@@ -246,7 +246,7 @@ extension CacheStore {
                     try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
                     || doubted.contains(row.id) && hasContent(row, database)
                 if createsZones, row.state == .existing, isLost {
-                    try recreate(row, database)
+                    try recreate(row, &outcome, database)
                     recreated.append(row.id)
                 } else {
                     try zoneDeleted(row, nil, &gone, &recreated, &outcome, database)
@@ -322,7 +322,7 @@ extension CacheStore {
             return
         }
         if policy == .recreate, row.state == .existing, try hasContent(row, database) {
-            try recreate(row, database)
+            try recreate(row, &outcome, database)
             recreated.append(row.id)
             return
         }

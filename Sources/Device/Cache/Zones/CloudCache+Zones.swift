@@ -67,7 +67,7 @@ extension CloudCache {
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) throws {
         let (database, zone) = (try database(scope), ZoneID(id))
-        try database.store.attach(zone)
+        observers.tell(try database.store.attach(zone))
         database.tellDriver(ofZones: [zone], hasChanges: true)
     }
 

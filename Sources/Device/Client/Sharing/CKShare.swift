@@ -176,6 +176,14 @@ public final class CKShare: CKRecord, @unchecked Sendable {
     }
 }
 
+extension CKShare {
+    /// The root record of a share of a hierarchy; nil for a share of a zone.
+    package var rootRecordID: CKRecord.ID? {
+        state.withLock { $0.sharing?.rootName }
+            .map { CKRecordID(known: $0, zoneID: recordID.zoneID) }
+    }
+}
+
 extension CKRecord {
     /// The root record that must be saved together with this one, if it is a new share of a
     /// hierarchy.

@@ -153,7 +153,10 @@ extension RecordSharing.Share {
         var dictionary = ShareDictionary(
             publicPermission: publicPermission, participants: shown, owner: shown.first,
             currentUserParticipant: own)
-        guard withExtensions, !accessRequests.isEmpty else { return dictionary }
+        guard withExtensions else { return dictionary }
+        // With it a device can share the record again if the service loses the share.
+        if seesAll { dictionary.root = root.map { ShareDictionary.Root(recordName: $0) } }
+        guard !accessRequests.isEmpty else { return dictionary }
         dictionary.allowsAccessRequests = accessRequests.areAllowed
         if seesAll {
             dictionary.accessRequesters = accessRequests.requesters

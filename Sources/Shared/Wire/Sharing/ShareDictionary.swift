@@ -18,7 +18,8 @@ public struct ShareDictionary: Hashable, Sendable {
     /// An extension: the people who may not ask. Nil in a request leaves them as they are.
     public var blockedIdentities: [UserIdentityDictionary]?
 
-    /// The root record of a new share, under the key `forRecord`.
+    /// The root record, under the key `forRecord`: of a new share, and, as an extension, in answers to its owner and
+    /// administrators.
     public struct Root: WireObject, Hashable, Sendable {
         /// The name of the root record, in the share's own zone.
         public var recordName = ""

@@ -64,6 +64,26 @@ extension Plan {
         return updates
     }
 
+    /// What apps do with zones and refused changes besides syncing.
+    func appActions(_ stepCount: Int, _ numbers: inout SeededNumbers) -> [Int: [Step]] {
+        var actions: [Int: [Step]] = [:]
+        guard hasAppActions else { return actions }
+        for _ in 0..<12 + numbers.below(12) {
+            let device = numbers.below(devices.count)
+            let step: Step =
+                switch numbers.below(20) {
+                case 0..<3: .detachZone(device: device)
+                case 3..<8: .attachZones(device: device)
+                case 8..<11: .discard(device: device)
+                case 11..<14: .takeServiceVersions(device: device)
+                case 14..<17: .retry(device: device)
+                default: .refetchEverything(device: device)
+                }
+            actions[numbers.below(stepCount), default: []].append(step)
+        }
+        return actions
+    }
+
     /// A photo from the device that makes a record to another one, which views it, makes room and views it again.
     private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)

@@ -47,6 +47,9 @@ struct Plan: Sendable {
     /// What apps do with records of newer ones; nil if all devices always have the same app.
     private(set) var newerRecords: RecordVersions.NewerRecords?
 
+    /// Whether apps detach zones, withdraw and retry refused changes, and fetch everything again.
+    private(set) var hasAppActions = false
+
     /// Whether service and devices have their files on disks that lose unsynchronised writes. Then there are no photos.
     let isOnFiles: Bool
 
@@ -79,9 +82,12 @@ struct Plan: Sendable {
         // From separate sequences of numbers, and after the others: the steps of a kept story keep their indices.
         var newest = SeededNumbers(seed: seed ^ 0x4E45_5745)
         var versions = SeededNumbers(seed: seed ^ 0x5645_5253)
+        var actions = SeededNumbers(seed: seed ^ 0x4143_5453)
+        hasAppActions = actions.below(4) == 0
         if versions.below(5) == 0 { newerRecords = versions.below(2) == 0 ? .haltZone : .goOn }
         let all = [
             between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
+            appActions(stepCount, &actions),
         ]
         for between in all {
             for next in 0..<stepCount {

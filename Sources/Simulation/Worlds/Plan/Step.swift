@@ -49,6 +49,16 @@ enum Step: Hashable, Sendable {
     case lookAtAll(device: Int)
     /// The device makes room: photos that can be downloaded again are removed.
     case evict(device: Int)
+    /// The app stops syncing its permanent zone on a device.
+    case detachZone(device: Int)
+    /// Every zone of the device is synced again.
+    case attachZones(device: Int)
+    /// The app discards the changes that the service refused.
+    case discard(device: Int)
+    /// The app takes the service's versions in place of the changes that the service refused.
+    case takeServiceVersions(device: Int)
+    case retry(device: Int)
+    case refetchEverything(device: Int)
     /// Other tasks run for this many steps.
     case turns(Int)
     case pass(seconds: Int)
@@ -97,6 +107,8 @@ enum Step: Hashable, Sendable {
         case .updateApp: "app updated"
         case .leave: "share left"
         case .restoreCopy: "older copy restored"
+        case .detachZone: "zone detached"
+        case .discard, .takeServiceVersions: "change withdrawn"
         case .jump: "asleep for long"
         default: nil
         }

@@ -110,6 +110,23 @@ struct Ledger {
         }
     }
 
+    /// Withdraws the promises for a user's changes of a record on a device: the app discarded refused ones.
+    mutating func withdrawn(_ key: Key, by user: Int, on device: String) {
+        lives[key] = lives[key]?.map { life in
+            var life = life
+            if life.deleter == user { life.deleter = nil }
+            life.isPromised = false
+            life.edits = life.edits.mapValues { edits in
+                edits.map { edit in
+                    var edit = edit
+                    if edit.user == user, edit.device == device { edit.isPromised = false }
+                    return edit
+                }
+            }
+            return life
+        }
+    }
+
     /// Withdraws the promises for a user's changes of another user's zone, earlier and later ones: the user left it.
     mutating func left(owner: Int, by user: Int) {
         leavers.insert(user)

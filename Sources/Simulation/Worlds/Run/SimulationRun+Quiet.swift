@@ -54,6 +54,7 @@ extension SimulationRun {
 
     private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
         let cache = try device.opened()
+        try attachZones(device)
         try await cache.retryAttentionItems()
         let ended = try await syncedOnce(cache, device)
         guard ended.isEnded else { return ["\(device.name): sync() never ended"] }

@@ -50,6 +50,12 @@ extension SimulationRun {
         case .lookAtAll(let number):
             for record in 0..<Plan.recordsPerZone.reduce(0, +) { try look(number, record) }
         case .evict(let number): try evict(number)
+        case .detachZone(let number): try detachZone(devices[number])
+        case .attachZones(let number): try attachZones(devices[number])
+        case .discard(let number): try discard(devices[number])
+        case .takeServiceVersions(let number): try takeServiceVersions(devices[number])
+        case .retry(let number): try retry(devices[number])
+        case .refetchEverything(let number): try refetchEverything(devices[number])
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
         case .jump(let seconds):

@@ -28,7 +28,7 @@ final class RestoredFolder: Sendable {
     ///
     /// - Parameter script: Plans the service's faults.
     func run(
-        _ device: String, script: (CloudFaults) -> Void = { _ in },
+        _ device: String, user: String = "alice", script: (CloudFaults) -> Void = { _ in },
         _ body: (CloudCache) async throws -> Void
     ) async throws {
         let storage = try SQLiteStorageEngine(folder: data.path)
@@ -37,7 +37,7 @@ final class RestoredFolder: Sendable {
         let cache = try CloudCache(
             path: folder.appendingPathComponent("\(device).sqlite").path,
             container: try await cloud.container(
-                CloudDevice.container, user: "alice", device: device),
+                CloudDevice.container, user: user, device: device),
             settings: .quick)
         try await body(cache)
         try cache.close()

@@ -1,0 +1,36 @@
+import GRDB
+import StratusClient
+import StratusRecords
+
+/// Shares that the service lost. A save creates no share, and whether people are invited again is the app's decision;
+/// so they are removed here and reported, with their participants.
+extension CacheStore {
+    /// Removes the shares of a zone that is created again, with their pending changes.
+    func removeShares(
+        of zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        let names = try String.fetchAll(
+            database, sql: "SELECT name FROM record WHERE zone = ? AND type = ? ORDER BY id",
+            arguments: [zone.key, CKRecord.SystemType.share])
+        var shares: [RecordSnapshot] = []
+        for name in names {
+            guard let share = try record(name, zone, database) else { continue }
+            shares.append(share)
+            if let row = try pending(name, zone, database) { try removePending(row, database) }
+            try removeRecord(name, zone, database)
+            outcome.changedIDs.insert(share.id)
+        }
+        try reportLost(shares, &outcome)
+    }
+
+    /// Whether a record is a share of this user whose state here was lost: participants may be missing at the service.
+    func isLostShare(_ record: RecordSnapshot, _ lost: LostHistory) -> Bool {
+        guard createsZones, let system = record.system, system.sharing != nil else { return false }
+        return lost.contains(system)
+    }
+
+    func reportLost(_ shares: [RecordSnapshot], _ outcome: inout CacheOutcome) throws {
+        let shares = try shares.compactMap { try $0.record() as? CKShare }
+        if !shares.isEmpty { outcome.events.append(.sharesLost(shares)) }
+    }
+}
