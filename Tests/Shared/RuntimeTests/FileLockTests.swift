@@ -25,7 +25,8 @@ import Testing
     @Test func fileIsFreeAgainWhenItsLockEnds() throws {
         try withPath { path in
             let lock = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
-            try lock.whileLocked { _ in #expect(try !isFree(path)) }
+            let isFree = try lock.whileLocked { _ in try self.isFree(path) }
+            #expect(!isFree)
         }
         try withPath { path in
             _ = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
@@ -41,9 +42,10 @@ import Testing
             let second = try FileLock(waitingFor: path, O_RDWR, isShared: true) {
                 NoLock(code: $0)
             }
-            try first.whileLocked { _ in
-                try second.whileLocked { _ in #expect(try !isFree(path)) }
+            let isFree = try first.whileLocked { _ in
+                try second.whileLocked { _ in try self.isFree(path) }
             }
+            #expect(!isFree)
         }
     }
 
