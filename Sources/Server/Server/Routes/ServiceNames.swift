@@ -83,7 +83,7 @@ struct NameCheck: ServerMiddleware {
             !routes.names.contains(authority, localAddress: context.localAddress),
             request.uri.path != "/health"
         else { return try await next(request, context) }
-        return await routes.respond(to: request) { throw RequestFailure(.foreignName(authority)) }
+        return await routes.respond(to: request) { throw RequestFailure(.foreignName) }
     }
 }
 
@@ -113,14 +113,13 @@ struct DevelopmentCheck: ServerMiddleware {
 }
 
 extension ServiceError {
-    static func foreignName(_ authority: String) -> ServiceError {
-        ServiceError(
-            .badRequest,
-            """
-            The service is not known by the name \(authority); its operator can add the name with \
-            --host-name or --public-url.
-            """)
-    }
+    /// Without the name: an answer that repeats it would carry it into caches and pages.
+    static let foreignName = ServiceError(
+        .badRequest,
+        """
+        The service is not known by the name in the request's Host header; its operator can add the \
+        name with --host-name or --public-url.
+        """)
 
     static let foreignPage = ServiceError(
         .accessDenied,
