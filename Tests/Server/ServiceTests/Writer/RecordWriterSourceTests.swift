@@ -68,7 +68,7 @@ import Testing
                 "Device/Cache/Store/CacheStore+RecordRows.swift",
                 "Server/Storage/Records/SQLiteTransaction+Records.swift",
                 // Breaks a cache on purpose.
-                "Simulation/Worlds/Mutation.swift",
+                "Simulation/Worlds/Faults/Mutation.swift",
             ])
         let listOfTables = #"\[[^\]]*"record"[^\]]*\]"#
         #expect(try Self.files(matching: [listOfTables], SourceCode.files(in: "Server")) == [])
