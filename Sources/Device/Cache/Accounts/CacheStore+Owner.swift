@@ -22,6 +22,33 @@ extension CacheStore {
         return isClaimed
     }
 
+    /// Whether the file belongs to this user, or has no user yet. It sets none, unlike ``claim(for:)``: a request for
+    /// single records or files may still run while the user signs out of the file, which must not become theirs again.
+    ///
+    /// - Throws: as ``claim(for:)``.
+    func isOpen(to userRecordName: String) throws -> Bool {
+        try read { database in
+            try checkUser(database)
+            guard let owner = try owner(database) else {
+                return try flag(CacheFlag.isMadeByNobody, database) == nil
+            }
+            return owner == userRecordName
+        }
+    }
+
+    /// Sets the file's user to the one who has signed out, if the file has something of theirs and no user yet.
+    func claim(forFormer userRecordName: String) throws {
+        let hasContent = try read { database in
+            try Bool.fetchOne(
+                database,
+                sql: """
+                    SELECT EXISTS (SELECT 1 FROM zone) OR EXISTS (SELECT 1 FROM record)
+                        OR EXISTS (SELECT 1 FROM pending)
+                    """) ?? false
+        }
+        if hasContent { _ = try claim(for: userRecordName) }
+    }
+
     private func setOwner(_ userRecordName: String) throws -> Bool {
         try file.write { database in
             // Another process may have set the user first; the file of an earlier version has a

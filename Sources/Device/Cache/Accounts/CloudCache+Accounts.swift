@@ -105,6 +105,7 @@ extension CloudCache {
             store.held.withLock { $0 = [:] }
             store.locallyMigrated.withLock { $0 = [:] }
             store.forgetUser()
+            store.clock.reset()
         }
         for outcome in outcomes { observers.tell(outcome) }
         try file.pool.writeWithoutTransaction { database in

@@ -54,7 +54,7 @@ struct AssetDownload: Sendable {
         do {
             if sizeBytes == nil || part.count < sizeBytes ?? 0 {
                 let (store, user) = (store, try await remote.userRecordName())
-                guard try await file.disk.write({ try store.claim(for: user) }) else {
+                guard try await file.disk.read({ try store.isOpen(to: user) }) else {
                     throw CacheError.otherUser(ofFileAt: file.path)
                 }
                 try await remote.download(key, of: id, field: field, startingAt: part.count) {

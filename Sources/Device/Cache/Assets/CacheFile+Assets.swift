@@ -211,7 +211,8 @@ extension CacheFile {
         }
     }
 
-    /// The keys that are used only by records as the service has them, and not by a pending change or a report.
+    /// The keys that are used only by records as the service has them, and not by a pending change, a report, or a
+    /// detached zone, which the service may have lost by the time that it is attached.
     private func fetchedKeys(_ database: Database) throws -> [String] {
         try String.fetchAll(
             database,
@@ -222,7 +223,8 @@ extension CacheFile {
                     SELECT 1 FROM assetUse LEFT JOIN record ON record.id = row AND source = 0
                     LEFT JOIN pending ON pending.zone = record.zone AND pending.name = record.name
                     WHERE assetUse.key = asset.key AND (source <> 0 OR record.system IS NULL
-                        OR pending.sequence IS NOT NULL))
+                        OR pending.sequence IS NOT NULL
+                        OR record.zone IN (SELECT id FROM zone WHERE state = 5)))
                 """)
     }
 

@@ -48,6 +48,12 @@ extension CloudCache {
             edits = [try edit(of: client, over: server, keys: keys, in: report.scope)]
         case .remoteEditOverruled(let client, let server, let keys):
             edits = [try edit(of: server, over: client, keys: keys, in: report.scope)]
+        // A save creates no share; see `shareAgain(_:)`.
+        case .editOfDeletedRecord(let client) where client is CKShare:
+            throw CacheError(
+                .nothingToRestore,
+                "The report \(report.id) is about the share \(client.recordID.recordName). Call share(_:) to"
+                    + " share again.")
         case .editOfDeletedRecord(let client):
             edits = [try edit(of: client, over: nil, keys: client.allKeys(), in: report.scope)]
         case .recordsMissing(let records):

@@ -78,6 +78,12 @@ final class ServiceClock: Sendable {
         }
     }
 
+    /// Forgets the correction, which the file does not have any more: edits made until the next answer are corrected
+    /// with it.
+    func reset() {
+        state.withLock { $0 = State(offset: 0, isKept: false) }
+    }
+
     /// Notes that a batch is sent now.
     func noteSending() {
         let now = world.nowMilliseconds()

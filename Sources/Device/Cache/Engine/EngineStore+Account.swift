@@ -12,10 +12,10 @@ extension EngineStore {
     ) throws {
         switch change {
         case .signIn(let current): try signedIn(current, engine)
-        // A file without a user belonged to them.
-        case .signOut(let previous): _ = try store.claim(for: previous.recordName)
+        // A file with records and without a user belonged to them; one that they signed out of is empty.
+        case .signOut(let previous): try store.claim(forFormer: previous.recordName)
         case .switchAccounts(let previous, let current):
-            _ = try store.claim(for: previous.recordName)
+            try store.claim(forFormer: previous.recordName)
             try signedIn(current, engine)
         }
     }

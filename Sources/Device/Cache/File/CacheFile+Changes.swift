@@ -134,7 +134,11 @@ extension CacheFile {
                 }
                 found.append(ForeignChange(scope: row.scope, ids: ids, isOfSystem: row.isOfSystem))
             }
-            if hasGap, isForeign { wholes = [.private, .shared] }
+            if hasGap {
+                // The dropped rows may be those of another process.
+                isForeign = true
+                wholes = [.private, .shared]
+            }
             for scope in wholes.sorted(by: { $0.rawValue < $1.rawValue }) {
                 found.append(ForeignChange(scope: scope, ids: try everyID(in: scope)))
             }

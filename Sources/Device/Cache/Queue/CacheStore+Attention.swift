@@ -57,6 +57,14 @@ extension CacheStore {
                 let server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
+                guard try !mayBeLost(row, server, zone, database) else {
+                    // What the service confirmed before may be here alone; the zone's next fetch shows whether it is to
+                    // be deleted or sent again.
+                    try replace(row, with: row.base, zone, &outcome, database)
+                    try needFetch(of: zone, database)
+                    outcome.staleZones.insert(zone.id)
+                    continue
+                }
                 try replace(row, with: server, zone, &outcome, database)
                 // The service may lose this version before it is fetched.
                 if let tag = server?.system?.changeTag {

@@ -68,7 +68,7 @@ extension CloudCache {
             let answers: [Result<RecordSnapshot?, SyncFailure>]
             do {
                 let user = try await remote.userRecordName()
-                guard try await file.disk.write({ try store.claim(for: user) }) else {
+                guard try await file.disk.read({ try store.isOpen(to: user) }) else {
                     throw CacheError.otherUser(ofFileAt: file.path)
                 }
                 answers = try await remote.records(asked)
@@ -92,8 +92,9 @@ extension CloudCache {
                 }
             }
             let taken = found
-            observers.tell(
-                try await file.disk.write { try store.takeInsteadOfSetAside(taken) })
+            let outcome = try await file.disk.write { try store.takeInsteadOfSetAside(taken) }
+            observers.tell(outcome)
+            database.tellDriver(ofZones: Array(outcome.staleZones), hasChanges: true)
         }
         if let failure {
             throw CacheError(

@@ -16,11 +16,29 @@ extension CacheStore {
         for name in names {
             guard let share = try record(name, zone, database) else { continue }
             shares.append(share)
-            if let row = try pending(name, zone, database) { try removePending(row, database) }
-            try removeRecord(name, zone, database)
-            outcome.changedIDs.insert(share.id)
+            try removeShare(share, zone, &outcome, database)
         }
         try reportLost(shares, &outcome)
+    }
+
+    func removeShare(
+        _ share: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ database: Database
+    ) throws {
+        if let row = try pending(share.id.name, zone, database) { try removePending(row, database) }
+        try removeRecord(share.id.name, zone, database)
+        outcome.changedIDs.insert(share.id)
+    }
+
+    /// Reports the share here if the service has it in another state because it lost this one.
+    func reportLostShare(
+        _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: LostHistory?,
+        _ outcome: inout CacheOutcome, _ database: Database
+    ) throws {
+        guard let lost, let here = try record(server.id.name, zone, database),
+            here.system?.changeTag != server.system?.changeTag, isLostShare(here, lost)
+        else { return }
+        try reportLost([here], &outcome)
     }
 
     /// Whether a record is a share of this user whose state here was lost: participants may be missing at the service.
@@ -32,5 +50,16 @@ extension CacheStore {
     func reportLost(_ shares: [RecordSnapshot], _ outcome: inout CacheOutcome) throws {
         let shares = try shares.compactMap { try $0.record() as? CKShare }
         if !shares.isEmpty { outcome.events.append(.sharesLost(shares)) }
+    }
+}
+
+extension RecordSnapshot {
+    /// The record as a report names it that the service does not have: a new one with the same values, and a share with
+    /// its participants.
+    func missingRecord() throws -> CKRecord {
+        if type == CKRecord.SystemType.share { return try record() }
+        var record = self
+        record.system = nil
+        return try record.record(changedSince: nil)
     }
 }

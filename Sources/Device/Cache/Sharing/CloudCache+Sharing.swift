@@ -108,12 +108,15 @@ extension CloudCache {
     /// Shares again what a share had shared that the service lost, with the same title and other fields, public
     /// permission and people. The link is a new one: send it to the people, who must accept it.
     ///
-    /// If another device has shared it again, that share gets what it lacks; calling it again changes nothing.
+    /// If another device has shared it again, that share gets what it lacks; calling it again changes nothing. Ask the
+    /// user first: on another device they may have ended the share since.
     ///
     /// ```swift
     /// for report in try cache.reports() {
     ///     if case .sharesLost(let shares) = report.event {
-    ///         for share in shares { send(try await cache.shareAgain(share).url) }
+    ///         for share in shares where wantsToShareAgain(share) {
+    ///             send(try await cache.shareAgain(share).url)
+    ///         }
     ///         try cache.acknowledge([report])
     ///     }
     /// }
@@ -229,7 +232,7 @@ extension CloudCache {
         let remote = database.driver.remote
         guard let cloud = remote.cloudDatabase else { throw CacheError.withoutContainer }
         do {
-            guard try database.store.claim(for: try await remote.userRecordName()) else {
+            guard try database.store.isOpen(to: try await remote.userRecordName()) else {
                 throw CacheError.otherUser(ofFileAt: file.path)
             }
             return try await body(cloud)

@@ -56,11 +56,7 @@ extension CacheStore {
         try write { database, outcome in
             // A zone that was deleted here during the request stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
-            let pendingCount = try Int.fetchOne(
-                database.cachedStatement(
-                    sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
-                arguments: [zone.key])
-            let hasPending = pendingCount == 1
+            var hasPending = try hasPendingChanges(in: zone, database)
             try noteTimes(
                 fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
@@ -91,6 +87,7 @@ extension CacheStore {
                 let server = migratedLocally(
                     answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
                 if hasPending, var row = try pending(server.id.name, zone, database) {
+                    try reportLostShare(server, zone, lost, &outcome, database)
                     try rebaseLost(&row, on: server, &lost, database)
                     try meet(server, row, zone, countsRound: false, &outcome, database)
                 } else if try repeatDeletion(of: server, deletions, zone, database) {
@@ -104,6 +101,8 @@ extension CacheStore {
                     }
                 }
                 if outcome.haltReason != nil { return }
+                // A record may be in a page twice, in two states.
+                if !hasPending { hasPending = try hasPendingChanges(in: zone, database) }
                 types = try file.types(database)
             }
             try meetDeletions(of: page, zone, &lost, &outcome, database)
@@ -121,6 +120,13 @@ extension CacheStore {
                     database)
             if !page.moreComing { try beginRefetch(zone, &outcome, database) }
         }
+    }
+
+    private func hasPendingChanges(in zone: ZoneRow, _ database: Database) throws -> Bool {
+        try Int.fetchOne(
+            database.cachedStatement(
+                sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
+            arguments: [zone.key]) == 1
     }
 
     private func meetDeletions(
@@ -179,7 +185,7 @@ extension CacheStore {
             try meetAfterUpdate(in: zone, &outcome, database)
             try heardOfUnanswered(in: zone, database)
         }
-        try forgetSentTags(of: zone, database)
+        try forgetCheckedTags(of: zone, database)
         try setAwaited(false, zone, database)
     }
 
@@ -253,18 +259,17 @@ extension CacheStore {
         var shares: [RecordSnapshot] = []
         for name in names {
             if try sendLost(name, zone, &lost, database) { continue }
-            if try pending(name, zone, database) == nil,
-                var record = try record(name, zone, database)
+            if let history = lost, let share = try record(name, zone, database),
+                isLostShare(share, history)
             {
-                // Without a named version it is unknown whether the share was deleted or lost.
-                if lost.map({ isLostShare(record, $0) })
-                    ?? (!isVersionNamed && createsZones && record.system?.sharing != nil)
-                {
-                    shares.append(record)
-                } else {
-                    record.system = nil
-                    missing.append(try record.record(changedSince: nil))
-                }
+                shares.append(share)
+                try removeShare(share, zone, &outcome, database)
+                continue
+            }
+            if try pending(name, zone, database) == nil,
+                let record = try record(name, zone, database)
+            {
+                missing.append(try record.missingRecord())
             }
             try meetDeletion(of: name, zone, &outcome, database)
         }

@@ -124,7 +124,7 @@ struct StoredReport: Codable {
                 lostChanges: ids)
         case "zoneSetAside": return .zoneSetAside(CKRecordZone.ID(zoneID), failure)
         case "recordsMissing":
-            return .recordsMissing(try snapshots.map { try $0.record(changedSince: nil) })
+            return .recordsMissing(try snapshots.map { try $0.missingRecord() })
         case "sharesLost":
             return .sharesLost(try snapshots.compactMap { try $0.record() as? CKShare })
         case "changesLost":

@@ -131,8 +131,16 @@ extension SyncSession {
         expiredFetches.remove(.fetchZoneChanges(zone))
         if !moreComing {
             zonesToFetch.removeAll { $0 == zone }
-            if zonesToFetchAgain.remove(zone) != nil { zonesToFetch.append(zone) }
-            if areZonesDone { owesSend = true }
+            if zonesToFetchAgain.remove(zone) != nil {
+                // In the next round: otherwise nothing would be sent while others write during every fetch.
+                zonesToFetch.append(zone)
+                zonesOfNextRound.insert(zone)
+            }
+            if zonesToFetch.allSatisfy({ isDone($0) || zonesOfNextRound.contains($0) }) {
+                zonesOfNextRound = []
+                owesSend = true
+                isFetchingRound = false
+            }
         }
         succeeded(at: uptimeSeconds)
     }

@@ -41,6 +41,8 @@ public struct SyncSession: Sendable {
     /// Whether a fetch round is running: the database's changes and the pages of its zones follow
     /// each other without a pause.
     var isFetchingRound = false
+    /// Zones whose changes were fetched in this round, and of which there was a hint meanwhile.
+    var zonesOfNextRound: Set<ZoneID> = []
     /// Whether a listener is open, so that the service sends notifications of changes.
     var isListening = false
 
@@ -215,8 +217,10 @@ public struct SyncSession: Sendable {
         focus.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
     }
 
-    /// Whether every zone was fetched to its end or given up.
-    var areZonesDone: Bool { zonesToFetch.allSatisfy { zonesGivenUp.contains($0) } }
+    /// Whether every zone was fetched to its end or given up, or is not to be fetched now.
+    var areZonesDone: Bool { zonesToFetch.allSatisfy { isDone($0) } }
+
+    func isDone(_ zone: ZoneID) -> Bool { zonesGivenUp.contains(zone) || !focus.contains(zone) }
 
     /// The result of ``next(at:only:)``, without beginning an operation.
     public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {

@@ -176,4 +176,21 @@ import Testing
         await other.stop()
         try other.close()
     }
+
+    /// A download that was under way ends after the file was emptied.
+    @Test func lateDownloadDoesNotGiveTheFileBackToTheFormerUser() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try tablet.savePhoto("photo", image)
+        for device in [tablet, phone] { try await device.cache.sync() }
+        let id = RecordID(name: "photo", zoneID: .list)
+        let store = phone.cache.store
+        _ = try await phone.cache.signOut(.remove)
+        #expect(try store.read { try store.flag(.userRecordName, $0) } == nil)
+        // The record is gone; what matters is whose file it is.
+        _ = try? await phone.cache.keeper.fetch(
+            .init(scope: .private, id: id, field: "image", key: "none", sizeBytes: 1_000))
+        #expect(try store.read { try store.flag(.userRecordName, $0) } == nil)
+    }
 }

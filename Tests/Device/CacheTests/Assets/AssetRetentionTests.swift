@@ -270,4 +270,24 @@ import Testing
         #expect(try phone.assetFiles().count == 1)
         #expect(try phone.image("a") == content("a"))
     }
+
+    /// The service may delete a detached zone at any time: then the files here are the last ones.
+    @Test func fileOfADetachedZoneIsNotRemoved() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        let bytes = content("a")
+        try tablet.savePhoto("a", bytes)
+        for device in [tablet, phone] { try await device.cache.sync() }
+        _ = try await phone.cache.asset("image", of: id("a"))
+        try await phone.cache.detachZone(CKRecordZone.ID.list)
+        try await tablet.cache.deleteZone(CKRecordZone.ID.list)
+        for device in [tablet, phone] { try await device.cache.sync() }
+        try await phone.cache.removeDownloadedAssets()
+        #expect(try phone.image("a") == bytes)
+        try await phone.cache.attachZone(CKRecordZone.ID.list)
+        for device in [phone, tablet] { try await device.cache.sync() }
+        let asset = try await tablet.cache.asset("image", of: id("a"))
+        #expect(try Data(contentsOf: asset.fileURL) == bytes)
+    }
 }

@@ -108,4 +108,25 @@ import Testing
         record.shiftFieldTimes(in: key, by: 2_500, rules: rules)
         #expect(FieldTimes(record[key]) == FieldTimes(later[key]))
     }
+
+    /// The correction is not in the file any more, so it must not be in memory either.
+    @Test func clockIsCorrectedOnceAfterASignOut() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(
+            cloud, "phone", time: TestTime(skewMilliseconds: -Self.hours))
+        try phone.save("a", "1")
+        try await phone.cache.sync()
+        _ = try await phone.cache.signOut(.remove)
+        try phone.save("b", "1")
+        let saved = phone.time.world.nowMilliseconds()
+        try await phone.cache.adoptLocalRecords()
+        try await phone.cache.sync()
+        let times = FieldTimes(
+            try phone.cache.snapshot(RecordID(name: "b", zoneID: .list))?[
+                FieldWise.defaultFieldTimesKey])
+        let edited = try #require(times.newestMilliseconds)
+        #expect(abs(edited - saved - Self.hours) < 60_000)
+        try phone.restart()
+        #expect(abs(phone.cache.store.clock.offsetMilliseconds - Self.hours) < 60_000)
+    }
 }

@@ -374,4 +374,26 @@ import Testing
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "1"])
     }
+
+    /// The file was emptied by the sign-out, and the next user has it.
+    @Test func fileIsTheNextUsersAfterASignOut() async throws {
+        let cloud = TestCloud()
+        let (phone, tablet) = try await EngineDevice.pair(cloud)
+        try phone.save("a", "1")
+        try await phone.sync()
+        _ = try await phone.cache.signOut(.remove)
+        try phone.connection.signOut()
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        try await cloud.signIn("bob", on: phone.connection)
+        try phone.save("bob's", "1")
+        try await phone.cache.adoptLocalRecords()
+        try await phone.sync()
+        #expect(phone.store.failure == nil)
+        #expect(try phone.texts() == ["bob's": "1"])
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+        let bobs = try await EngineDevice(cloud, "bobs", user: "bob")
+        try await bobs.sync()
+        #expect(try bobs.texts() == ["bob's": "1"])
+    }
 }

@@ -34,4 +34,20 @@ import Testing
     @Test func everythingIsReportedAfterRowsOfANewFileWereDropped() throws {
         #expect(try scopesReported(rowCount: 4) == [.private, .shared])
     }
+
+    /// The reader's own rows follow the one that was dropped.
+    @Test func droppedRowOfAnotherProcessIsNotHiddenByOwnRows() throws {
+        let path = NSTemporaryDirectory() + "changes-\(UUID().uuidString).sqlite"
+        defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }
+        let reader = try CacheFile(path: path, world: .live)
+        let writer = try CacheFile(path: path, world: .live)
+        let zone = ZoneID(name: "List")
+        for (file, count) in [(writer, 1), (reader, 9_000), (reader, 9_000), (reader, 9_000)] {
+            let ids = (0..<count).map { RecordID(name: "\($0)", zoneID: zone) }
+            try file.write { try file.noteChange(of: Set(ids), in: .private, $0) }
+        }
+        #expect(try reader.takeForeignChanges()?.map(\.scope) == [.private, .shared])
+        writer.close()
+        reader.close()
+    }
 }

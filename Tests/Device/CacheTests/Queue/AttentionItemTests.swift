@@ -103,6 +103,8 @@ import Testing
         let phone = try await refused(cloud)
         try await cloud.delete("a")
         try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
+        // The zone's changes say whether it was deleted or lost.
+        try await phone.sync()
         #expect(try phone.text("a") == nil)
         #expect(try await phone.cache.attentionItems().isEmpty)
     }
@@ -229,5 +231,28 @@ import Testing
         #expect(throws: CacheError.self) {
             try phone.cache.createZone(CKRecordZone.default().zoneID)
         }
+    }
+
+    /// What the service has right after a restore is not the record's state: the confirmed one is only here.
+    @Test(arguments: [false, true])
+    func serviceVersionTakenAfterARestoreKeepsTheConfirmedRecord(isOlderThere: Bool) async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        try phone.save(isOlderThere ? "a" : "b", "zero")
+        for _ in 0..<2 { try await phone.sync() }
+        let copy = try cloud.copy()
+        cloud.pass()
+        try phone.save("a", "first")
+        for _ in 0..<2 { try await phone.sync() }
+        cloud.refuse("a", SyncFailure(.permissionFailure))
+        try phone.save("a", "mine")
+        try await phone.sync()
+        cloud.refuseNothing()
+        try cloud.restore(copy)
+        try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
+        for _ in 0..<2 { try await phone.sync() }
+        #expect(try phone.text("a") == "first")
+        #expect(try await cloud.record("a")?["text"] == .string("first"))
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 }

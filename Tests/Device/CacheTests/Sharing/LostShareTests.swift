@@ -1,9 +1,10 @@
 import Foundation
-import StratusCache
 import StratusClient
 import StratusRecords
 import StratusTesting
 import Testing
+
+@testable import StratusCache
 
 /// Shares that a restore of the service from an older copy loses.
 @Suite struct LostShareTests {
@@ -34,8 +35,12 @@ import Testing
     }
 
     /// - Parameter lost: What was created after the copy: the zone, the share, or the invitation.
-    @Test(arguments: [false, true], ["zone", "share", "invitation"])
+    @Test(
+        arguments: [false, true],
+        ["zone", "share", "share, title edited", "invitation", "invitation, title edited"])
     func lostShareIsReportedAndSharedAgain(isZoneWide: Bool, lost: String) async throws {
+        let hasPendingTitle = lost.hasSuffix("edited")
+        let lost = lost.prefix { $0 != "," }
         try await folder.run("tablet", user: Self.bo) { try await $0.sync() }
         try await folder.sync("phone")
         if lost != "zone" { try await folder.save("root", on: "phone", isFetched: true) }
@@ -53,6 +58,13 @@ import Testing
             try await share(isZoneWide, in: phone)
             await phone.fetchSoon(CKRecordZone.ID.list)
             try await phone.sync()
+            guard hasPendingTitle else { return }
+            let shares = try await phone.records(
+                ofType: CKRecord.SystemType.share, inZoneWith: CKRecordZone.ID.list)
+            let share = try #require(shares.first)
+            share[CKShare.SystemFieldKey.title] = "Our list"
+            share["note"] = "unsent"
+            try await phone.save(share)
         }
         try folder.restore()
         try await folder.run("phone") { phone in
@@ -106,6 +118,37 @@ import Testing
             try await phone.sync()
             #expect(try await phone.reports().isEmpty)
             #expect(try phone.texts() == ["root": "1"])
+        }
+    }
+
+    /// Without a version of the service's it is unknown whether the share was lost or ended: it is reported as missing,
+    /// with its participants.
+    @Test func shareThatMayHaveBeenEndedIsReportedAsMissing() async throws {
+        try await folder.run("tablet", user: Self.bo) { try await $0.sync() }
+        try await folder.save("root", on: "phone", isFetched: true)
+        try await folder.run("phone") { phone in
+            try await share(false, in: phone)
+            await phone.fetchSoon(CKRecordZone.ID.list)
+            try await phone.sync()
+        }
+        try await folder.run("laptop") { laptop in
+            try await laptop.sync()
+            let shares = try await laptop.records(
+                ofType: CKRecord.SystemType.share, inZoneWith: CKRecordZone.ID.list)
+            try await laptop.stopSharing(try #require(shares.first?.recordID))
+            try await laptop.sync()
+        }
+        try await folder.run("phone") { phone in
+            try phone.store.dropToken(of: .list, lastIntactVersion: nil)
+        }
+        try await folder.run("phone") { phone in
+            try await phone.sync()
+            var missing: [CKRecord] = []
+            for report in try await phone.reports() {
+                if case .sharesLost = report.event { Issue.record("\(report)") }
+                if case .recordsMissing(let records) = report.event { missing += records }
+            }
+            #expect(missing.compactMap { ($0 as? CKShare)?.participants.count } == [2])
         }
     }
 }

@@ -232,4 +232,55 @@ import Testing
         try device.save("a", "2")
         #expect(try edited() == .timestamp(milliseconds: cloud.nowMilliseconds + 1))
     }
+
+    /// After a restore, a record that is changed during the full fetch may be twice in pages that are applied together.
+    @Test func lostEditOutlivesTwoStatesInOnePage() async throws {
+        let device = try Device(RealService())
+        try device.save("a", "new")
+        for _ in 0..<2 { try await device.cache.sync() }
+        let store = device.cache.store
+        let here = try #require(try device.cache.snapshot(RecordID(name: "a", zoneID: .list)))
+        let tag = try #require(here.system?.changeTag)
+        let version = try #require(RecordSnapshot.SystemFields.version(ofTag: tag))
+        try store.dropToken(of: .list, lastIntactVersion: version - 1)
+        _ = try store.beginFetch(.list)
+        func state(_ text: String, tag: String, note: String? = nil) -> RecordSnapshot {
+            var system = here.system
+            system?.changeTag = tag
+            var fields = [Field(name: "text", value: .string(text))]
+            if let note { fields.append(Field(name: "note", value: .string(note))) }
+            return RecordSnapshot(id: here.id, type: here.type, system: system, fields: fields)
+        }
+        let page = ZonePage(
+            records: [
+                state("old", tag: "0.a"), state("old", tag: "\(version).b", note: "later"),
+            ], token: "token", moreComing: false)
+        _ = try store.apply(page, of: .list)
+        #expect(try device.text("a") == "new")
+        #expect(try await device.cache.pendingRecordIDs().map(\.recordName) == ["a"])
+    }
+
+    /// The last page of a fetch covers only the tags that its request had.
+    @Test func tagAddedDuringAFetchIsCheckedByTheNextOne() async throws {
+        let device = try Device(RealService())
+        try device.save("a", "1")
+        for _ in 0..<2 { try await device.cache.sync() }
+        let store = device.cache.store
+        let zone = try #require(try store.read { try store.zone(.list, $0) })
+        func tags() throws -> [String] {
+            try store.read { try store.sentTags(of: zone, $0) }
+        }
+        func add(_ tag: String) throws {
+            try store.file.write { try store.addSentTags([tag], of: zone, $0) }
+        }
+        try add("7.x")
+        #expect(try store.sentTags(of: .list) == ["7.x"])
+        try add("8.x")
+        let token = try #require(zone.token)
+        _ = try store.apply(ZonePage(token: token, moreComing: false), of: .list)
+        #expect(try tags() == ["8.x"])
+        #expect(try store.sentTags(of: .list) == ["8.x"])
+        _ = try store.apply(ZonePage(token: token, moreComing: false), of: .list)
+        #expect(try tags() == [])
+    }
 }

@@ -387,4 +387,37 @@ import Testing
         session.nothingToSend()
         #expect(session.isAtRest)
     }
+
+    /// Other devices write during every fetch of the zone.
+    ///
+    /// - Parameter isHeld: Whether another zone waits that must not be fetched now.
+    @Test(arguments: [false, true]) func hintsDuringEveryFetchDoNotKeepChangesFromBeingSent(
+        isHeld: Bool
+    ) {
+        var session = SyncSession.prepared(hasPendingChanges: true)
+        var now = 0.0
+        if isHeld {
+            session.notified(of: .other)
+            session.focus = FetchFocus { $0 == .list }
+        }
+        var operations: [String] = []
+        for _ in 0..<12 {
+            switch session.perform(&now) {
+            case .fetchDatabaseChanges:
+                operations.append("fetch")
+                if isHeld { session.notified() }
+                _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
+            case .fetchZoneChanges(let zone):
+                operations.append("zone")
+                session.notified(of: zone)
+                session.zonePageFetched(zone, moreComing: false, hasPendingChanges: true, at: now)
+            case .send:
+                operations.append("send")
+                _ = session.sent([.saved("a")], at: now)
+            default: operations.append("?")
+            }
+        }
+        #expect(operations.count { $0 == "send" } >= 3, "\(operations)")
+        #expect(operations.count { $0 == "zone" } >= 3, "\(operations)")
+    }
 }
