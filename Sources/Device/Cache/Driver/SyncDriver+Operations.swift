@@ -296,14 +296,14 @@ extension SyncDriver {
             return ItemOutcome(item.change)
         }
         let wasQuotaExceeded = session.isQuotaExceeded
-        let verdicts = session.sent(outcomes, at: now)
+        let dispositions = session.sent(outcomes, at: now)
         let outcome = try store.confirm(
-            batch, answers, verdicts, wereSent: wereSent, operationID: operationID)
+            batch, answers, dispositions, wereSent: wereSent, operationID: operationID)
         try noteSendable()
         for zone in outcome.staleZones { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"
-        operationNotes["confirmed"] = "\(verdicts.count { $0 == .confirmed })"
-        operationNotes["conflicts"] = "\(verdicts.count { $0 == .conflict })"
+        operationNotes["confirmed"] = "\(dispositions.count { $0 == .confirmed })"
+        operationNotes["conflicts"] = "\(dispositions.count { $0 == .conflict })"
         tellOfQuota(wasQuotaExceeded)
         finish(outcome)
         if let halt = session.halt { haltSession(halt) }

@@ -64,7 +64,7 @@ actor SyncDriver {
         session = SyncSession(
             settings: settings, backlog: try store.backlog(), random: { world.random() })
         // Zones that wait for a newer app.
-        session.focus = FetchFocus(contains: { zone in
+        session.fetchScope = FetchScope(contains: { zone in
             !store.held.withLock { $0.values.contains(zone) }
         })
     }

@@ -179,12 +179,12 @@ extension EngineStore {
     ) throws {
         var batch: [OutgoingChange] = []
         var answers: [OutgoingAnswer] = []
-        var verdicts: [ItemVerdict] = []
-        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ verdict: ItemVerdict) {
+        var dispositions: [ItemDisposition] = []
+        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ disposition: ItemDisposition) {
             guard let item = state.withLock({ $0.sent.removeValue(forKey: id) }) else { return }
             batch.append(item)
             answers.append(answer)
-            verdicts.append(verdict)
+            dispositions.append(disposition)
         }
         for record in sent.savedRecords {
             guard let system = try RecordSnapshot(record).system else { continue }
@@ -198,7 +198,7 @@ extension EngineStore {
             let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }
             add(
                 RecordID(failed.record.recordID), .failed(failure, server: server),
-                verdict(on: .forSave(failure.code), failure))
+                disposition(on: .forSave(failure.code), failure))
             if [.zoneNotFound, .userDeletedZone].contains(failure.code) {
                 doubt(ZoneID(failed.record.recordID.zoneID), engine)
             }
@@ -208,15 +208,15 @@ extension EngineStore {
             let server = try error.serverRecord.map { try RecordSnapshot($0) }
             add(
                 RecordID(id), .failed(failure, server: server),
-                verdict(on: .forDelete(failure.code), failure))
+                disposition(on: .forDelete(failure.code), failure))
         }
         let ids = batch.map(\.change.id)
-        cache.observers.tell(try store.confirm(batch, answers, verdicts))
+        cache.observers.tell(try store.confirm(batch, answers, dispositions))
         try refresh(ids, engine)
     }
 
     /// Decides what happens to an item that failed; after a transient failure it waits in the queue.
-    private func verdict(on action: RecoveryAction, _ failure: SyncFailure) -> ItemVerdict {
+    private func disposition(on action: RecoveryAction, _ failure: SyncFailure) -> ItemDisposition {
         switch action {
         case .resolveConflict: .conflict
         case .decideDeletion: .deletedElsewhere

@@ -45,7 +45,7 @@ extension SyncSession {
         zonesToDelete.removeAll { refused[$0] != nil }
         zonesToReplace.subtract(refused.keys)
         for zone in goneZones { deletionDone(of: zone) }
-        if settings.failurePolicy == .heal { fetchBeforeSending(into: madeZones) }
+        if settings.failurePolicy == .recover { fetchBeforeSending(into: madeZones) }
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // No zone could be served: the same as a failed request.
@@ -139,30 +139,31 @@ extension SyncSession {
 
     /// Notes the outcomes of a batch's items.
     ///
-    /// - Returns: one verdict per outcome, in the same order.
-    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
+    /// - Returns: one disposition per outcome, in the same order.
+    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double)
+        -> [ItemDisposition]
     {
         owesSend = false
         resumeSaves(after: outcomes, at: uptimeSeconds)
-        var verdicts: [ItemVerdict] = []
-        verdicts.reserveCapacity(outcomes.count)
+        var dispositions: [ItemDisposition] = []
+        dispositions.reserveCapacity(outcomes.count)
         var hasProgress = outcomes.isEmpty
         var worst: SyncFailure?
         for outcome in outcomes {
-            let verdict = judge(outcome, at: uptimeSeconds)
-            switch verdict {
+            let disposition = judge(outcome, at: uptimeSeconds)
+            switch disposition {
             case .confirmed, .setAside, .conflict, .deletedElsewhere: hasProgress = true
             case .pending, .countAttempt:
                 if worst == nil || worst?.code == .batchRequestFailed { worst = outcome.failure }
             }
-            verdicts.append(verdict)
+            dispositions.append(disposition)
         }
-        if halt != nil { return verdicts }
+        if halt != nil { return dispositions }
         batchSize.accepted(itemCount: outcomes.count)
         batchBytes.arrived()
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
-        } else if let failure = fruitless(outcomes, verdicts) {
+        } else if let failure = fruitless(outcomes, dispositions) {
             // Slows down an app that adds the same failing changes again and again.
             penalise(failure, isCounted: true, at: uptimeSeconds)
         } else if let worst, recovery(forRequest: worst.code) == .slowDown {
@@ -174,7 +175,7 @@ extension SyncSession {
         } else {
             succeeded(at: uptimeSeconds)
         }
-        return verdicts
+        return dispositions
     }
 
     /// Notes that there was nothing to send and no request was made.
@@ -235,7 +236,7 @@ extension SyncSession {
         case (.refetch, .fetchDatabaseChanges):
             _ = expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
             // A service that lost the token may have lost the subscription too.
-            if settings.failurePolicy == .heal { needsSubscription = settings.savesSubscription }
+            if settings.failurePolicy == .recover { needsSubscription = settings.savesSubscription }
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
             if expired(.fetchZoneChanges(zone), failure, at: uptimeSeconds) {
@@ -265,7 +266,8 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
+    private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemDisposition
+    {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
         let recovery =
@@ -345,7 +347,7 @@ extension SyncSession {
         // An overloaded or unavailable service names a retry-after: retry at the slowest pace,
         // without limit.
         let isAsked =
-            settings.failurePolicy == .heal && recovery(forRequest: failure.code) == .slowDown
+            settings.failurePolicy == .recover && recovery(forRequest: failure.code) == .slowDown
         if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }
     }
 }

@@ -87,7 +87,7 @@ extension SyncSession {
     mutating func fetchIsDue(at uptimeSeconds: Double) {
         nextFetchUptimeSeconds = nil
         if !hearsOfChanges { needsDatabaseFetch = true }
-        guard settings.savesSubscription, settings.failurePolicy == .heal,
+        guard settings.savesSubscription, settings.failurePolicy == .recover,
             let saved = subscriptionUptimeSeconds,
             uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
         else { return }

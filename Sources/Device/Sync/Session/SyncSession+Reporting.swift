@@ -3,22 +3,22 @@ import StratusRecords
 /// The differences when the app handles failures, as with `CKSyncEngine`.
 extension SyncSession {
     package func recovery(forRequest code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
+        settings.failurePolicy == .recover ? .forRequest(code) : .forReportingRequest(code)
     }
 
     package func recovery(for kind: PendingChange.Kind, _ code: FrameworkErrorCode)
         -> RecoveryAction
     {
-        guard settings.failurePolicy == .heal else { return .forReportingItem(code) }
+        guard settings.failurePolicy == .recover else { return .forReportingItem(code) }
         return kind == .save ? .forSave(code) : .forDelete(code)
     }
 
     func recovery(forUpload code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forUpload(code) : .forReportingItem(code)
+        settings.failurePolicy == .recover ? .forUpload(code) : .forReportingItem(code)
     }
 
     package func recovery(forZone code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
+        settings.failurePolicy == .recover ? .forZone(code) : .forReportingItem(code)
     }
 
     /// Handles an expired change token. A fetch without a token cannot fail with an expired one, so
@@ -45,10 +45,10 @@ extension SyncSession {
 
     /// The failure that slows down an app which adds failing changes again and again.
     mutating func fruitless(
-        _ outcomes: [ItemOutcome], _ verdicts: [ItemVerdict]
+        _ outcomes: [ItemOutcome], _ dispositions: [ItemDisposition]
     ) -> SyncFailure? {
         guard settings.failurePolicy == .report, !outcomes.isEmpty else { return nil }
-        guard !verdicts.contains(.confirmed) else {
+        guard !dispositions.contains(.confirmed) else {
             fruitlessBatchCount = 0
             return nil
         }

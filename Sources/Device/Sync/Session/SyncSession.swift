@@ -25,7 +25,7 @@ public struct SyncSession: Sendable {
     /// Zones that are known to have changes and were not fetched to their end, in the order in which they were noted.
     public internal(set) var zonesToFetch: [ZoneID]
     /// Which of the zones are fetched now, and which first.
-    public var focus = FetchFocus()
+    public var fetchScope = FetchScope()
     /// Zones for which a hint arrived while a page of theirs was fetched.
     var zonesToFetchAgain: Set<ZoneID> = []
     /// Zones to fetch that failed permanently; they are tried again after a change, with the next
@@ -207,12 +207,12 @@ public struct SyncSession: Sendable {
     }
 
     private var nextZone: ZoneID? {
-        focus.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
+        fetchScope.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
             ?? zonesToFetch.first { isFetchable($0) }
     }
 
     private func isFetchable(_ zone: ZoneID) -> Bool {
-        focus.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
+        fetchScope.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
     }
 
     /// Whether every zone was fetched to its end or given up.

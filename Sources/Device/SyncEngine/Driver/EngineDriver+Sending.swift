@@ -304,10 +304,10 @@ extension EngineDriver {
                 failures.append(CKError(error))
             }
         }
-        let verdicts = judge(changes, failures, round)
+        let dispositions = judge(changes, failures, round)
         let met = failures.compactMap { $0?.serverRecord }
         state.update { ledger in
-            ledger.resolve(changes, verdicts)
+            ledger.resolve(changes, dispositions)
             for record in met { ledger.meet(RecordID(record.recordID), type: record.recordType) }
         }
         let errors = zip(changes, failures).compactMap { change, error in
@@ -326,7 +326,7 @@ extension EngineDriver {
 
     private func judge(
         _ changes: [PendingChange], _ failures: [CKError?], _ round: SendRound
-    ) -> [ItemVerdict] {
+    ) -> [ItemDisposition] {
         if let error = round.error, isGivenUp(error) {
             session.cancelled()
             return changes.map { _ in .pending }

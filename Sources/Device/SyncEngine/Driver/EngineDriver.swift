@@ -268,7 +268,7 @@ actor EngineDriver {
     }
 
     private func notified() {
-        session.focus = FetchFocus()
+        session.fetchScope = FetchScope()
         noteZonesToFetch()
         pause.wake()
     }

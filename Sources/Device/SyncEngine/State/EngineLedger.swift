@@ -111,10 +111,10 @@ struct EngineLedger: Sendable {
 
     /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
     /// changed the record meanwhile.
-    mutating func resolve(_ changes: [PendingChange], _ verdicts: [ItemVerdict]) {
-        for (change, verdict) in zip(changes, verdicts).reversed() {
+    mutating func resolve(_ changes: [PendingChange], _ dispositions: [ItemDisposition]) {
+        for (change, disposition) in zip(changes, dispositions).reversed() {
             inFlight[change.id] = nil
-            switch verdict {
+            switch disposition {
             case .pending, .countAttempt:
                 if pending[change.id] == nil {
                     pending.updateValue(change, forKey: change.id, insertingAt: 0)

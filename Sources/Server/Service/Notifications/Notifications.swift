@@ -173,7 +173,7 @@ final class Notifications: Sendable {
     // MARK: What was left
 
     /// Dispatches the outbox at a database's first use: a crash may have left events there.
-    func dispatchLeftovers(of store: any RecordStore) {
+    func dispatchPending(of store: any RecordStore) {
         let isNew = state.withLock { state in
             guard !state.hasRecovered, state.cursors[store.address] == nil else { return false }
             _ = state.cursor(of: store.address)
@@ -183,11 +183,11 @@ final class Notifications: Sendable {
     }
 
     /// Dispatches what is in the outboxes of all databases, one after the other.
-    func dispatchLeftovers() async throws {
+    func dispatchPending() async throws {
         for address in try await storage.databases() {
             try Task.checkCancellation()
             do {
-                dispatchLeftovers(of: try await storage.store(for: address))
+                dispatchPending(of: try await storage.store(for: address))
             } catch let error as StorageError where error.database != nil {
                 // The storage has reported the damaged file. The outbox is dispatched at the database's first use.
                 continue

@@ -79,9 +79,9 @@ import Testing
         try content("a").write(to: photo)
         let record = CKRecord(recordType: "Photo", recordID: id("a"))
         record["image"] = CKAsset(fileURL: photo)
-        file.setWriteTrouble { _ in .storageFull }
+        file.setWriteFailure { _ in .storageFull }
         #expect(throws: CacheError.self) { try cache.save(record) }
-        file.setWriteTrouble(nil)
+        file.setWriteFailure(nil)
         #expect(try cache.file.assets.names().count == 1)
         try await cache.keeper.tidy()
         #expect(try cache.file.assets.names() == [])
