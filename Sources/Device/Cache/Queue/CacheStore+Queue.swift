@@ -72,13 +72,14 @@ extension CacheStore {
                     if case .failed(_, let server?) = answer,
                         try !mayBeLost(row, server, zone, database)
                     {
-                        try meet(server, row, zone, countsRound: true, &outcome, database)
+                        try resolveConflict(
+                            server, row, zone, countsRound: true, &outcome, database)
                     } else {
                         try awaitChanges(of: zone, row, &outcome, database)
                     }
                 case .deletedElsewhere where try mayBeLost(row, nil, zone, database):
                     try awaitChanges(of: zone, row, &outcome, database)
-                case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
+                case .deletedElsewhere: try receiveDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:
                     row.change.attempts += 1

@@ -32,7 +32,7 @@ extension CacheStore {
                     """
             ).execute(arguments: [row.key])
             try forgetProgress(of: row, database)
-            try forgetMet(in: row, database)
+            try forgetNotedConflicts(in: row, database)
             return .everything
         }
     }
@@ -92,7 +92,7 @@ extension CacheStore {
                     answered.withoutPlainValues(of: encryptedKeys(ofType: answered.type)))
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try rebaseLost(&row, on: server, &lost, database)
-                    try meet(server, row, zone, countsRound: false, &outcome, database)
+                    try resolveConflict(server, row, zone, countsRound: false, &outcome, database)
                 } else if try repeatDeletion(of: server, deletions, zone, database) {
                     returned.append(server.id)
                 } else {
@@ -106,7 +106,7 @@ extension CacheStore {
                 if outcome.haltReason != nil { return }
                 types = try file.types(database)
             }
-            try meetDeletions(of: page, zone, &lost, &outcome, database)
+            try receiveDeletions(of: page, zone, &lost, &outcome, database)
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
                 try noteAhead(zone, database)
             }
@@ -123,7 +123,7 @@ extension CacheStore {
         }
     }
 
-    private func meetDeletions(
+    private func receiveDeletions(
         of page: ZonePage, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -136,7 +136,7 @@ extension CacheStore {
             {
                 try noteDeletion(of: id, version: .max, database)
             }
-            try meetDeletion(of: name, zone, &outcome, database)
+            try receiveDeletion(of: name, zone, &outcome, database)
         }
     }
 
@@ -176,7 +176,7 @@ extension CacheStore {
         try heardOfDeletions(in: zone, database)
         // A change that conflicted with a newer app's record has arrived; the newer app is notified of its outcome.
         if !isHeld(zone) {
-            try meetAfterUpdate(in: zone, &outcome, database)
+            try resolveNotedConflicts(in: zone, &outcome, database)
             try heardOfUnanswered(in: zone, database)
         }
         try forgetSentTags(of: zone, database)
@@ -224,7 +224,7 @@ extension CacheStore {
             if zone.isRefetching { try putPass(of: server.id.name, zone, database) }
             return
         }
-        if try meetLost(server, zone, &lost, &outcome, database) { return }
+        if try resolveLostRecord(server, zone, &lost, &outcome, database) { return }
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
     }
@@ -266,7 +266,7 @@ extension CacheStore {
                     missing.append(try record.record(changedSince: nil))
                 }
             }
-            try meetDeletion(of: name, zone, &outcome, database)
+            try receiveDeletion(of: name, zone, &outcome, database)
         }
         if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
         try reportLost(shares, &outcome)
@@ -284,7 +284,7 @@ extension CacheStore {
     }
 
     /// Handles a deletion that the service reports.
-    func meetDeletion(
+    func receiveDeletion(
         of name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)

@@ -305,10 +305,12 @@ extension EngineDriver {
             }
         }
         let dispositions = judge(changes, failures, round)
-        let met = failures.compactMap { $0?.serverRecord }
+        let serverRecords = failures.compactMap { $0?.serverRecord }
         state.update { ledger in
             ledger.resolve(changes, dispositions)
-            for record in met { ledger.meet(RecordID(record.recordID), type: record.recordType) }
+            for record in serverRecords {
+                ledger.noteConflicting(RecordID(record.recordID), type: record.recordType)
+            }
         }
         let errors = zip(changes, failures).compactMap { change, error in
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
