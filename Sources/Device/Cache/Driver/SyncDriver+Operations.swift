@@ -6,12 +6,12 @@ import StratusSync
 extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
         let clock = store.clock
-        await AnswerTime.$listener.withValue(AnswerTime.Listener { clock.hear($0) }) {
-            await performHeard(operation)
+        await AnswerTime.$listener.withValue(AnswerTime.Listener { clock.receive($0) }) {
+            await performMeasured(operation)
         }
     }
 
-    private func performHeard(_ operation: SyncOperation) async {
+    private func performMeasured(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
         // The identifier of a request that changes something.
         var operationID: String?
@@ -152,7 +152,7 @@ extension SyncDriver {
             let state = try store.state(of: zone)
             if state == .unwanted || state == .replaced { return true }
             session.zoneKept(zone)
-            try hear(of: zone)
+            try updateState(of: zone)
             return false
         }
     }
@@ -196,7 +196,7 @@ extension SyncDriver {
             if !page.moreComing { break }
         }
         let written = try store.apply(
-            all, isFull: start == nil, doubted: session.zonesInDoubt,
+            all, isFull: start == nil, unconfirmed: session.unconfirmedZones,
             returned: try await zonesReturned(in: all))
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }

@@ -45,7 +45,7 @@ extension CloudCache {
     ) async {
         let hint = ChangeHint(zone: zoneID.map { ZoneID($0) })
         for database in databases where zoneID == nil || database.scope == scope {
-            await database.driver.heard(hint)
+            await database.driver.receive(hint)
         }
     }
 

@@ -190,7 +190,7 @@ public final class CloudCache: Sendable {
         }
         if changes != nil { observers.wakeReportReaders() }
         _ = world.startTask("other process") { [turn] in
-            await turn.heardOfOthers(hasChanges: changes != nil)
+            await turn.observeOtherProcess(hasChanges: changes != nil)
         }
     }
 

@@ -173,11 +173,11 @@ extension CacheStore {
             try forgetRefetchedAfter(of: zone, database)
             try forgetRemaking(of: zone, database)
         }
-        try heardOfDeletions(in: zone, database)
+        try allowRecreations(in: zone, database)
         // A change that conflicted with a newer app's record has arrived; the newer app is notified of its outcome.
         if !isHeld(zone) {
             try resolveNotedConflicts(in: zone, &outcome, database)
-            try heardOfUnanswered(in: zone, database)
+            try requeueUnanswered(in: zone, database)
         }
         try forgetSentTags(of: zone, database)
         try setAwaited(false, zone, database)
@@ -274,7 +274,7 @@ extension CacheStore {
 
     /// Notes that all changes of a zone are here, including deletions of records whose names are
     /// used again: the new records can be sent.
-    func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
+    func allowRecreations(in zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 UPDATE pending SET isMadeAnew = 0

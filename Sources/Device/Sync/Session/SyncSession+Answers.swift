@@ -89,7 +89,7 @@ extension SyncSession {
 
     /// Notes that all pages of the database's changes were fetched and stored.
     ///
-    /// - Parameter deleted: also zones of ``zonesInDoubt`` that need not be created again.
+    /// - Parameter deleted: also zones of ``unconfirmedZones`` that need not be created again.
     /// - Parameter changed: the zones with changes.
     /// - Parameter uptimeSeconds: now, by the session's clock.
     /// - Returns: zones that are missing without having been deleted: the driver marks them to be
@@ -105,8 +105,8 @@ extension SyncSession {
         zonesExpired = []
         expiredFetches.remove(.fetchDatabaseChanges)
         // A changed zone exists, even if it was missing a moment ago.
-        let missing = zonesInDoubt.filter { !changed.contains($0) }
-        zonesInDoubt = []
+        let missing = unconfirmedZones.filter { !changed.contains($0) }
+        unconfirmedZones = []
         for zone in missing { zoneWanted(zone) }
         for zone in changed
         where settings.zones.contains(zone) && !zone.isDefault
@@ -150,7 +150,7 @@ extension SyncSession {
         var hasProgress = outcomes.isEmpty
         var worst: SyncFailure?
         for outcome in outcomes {
-            let disposition = judge(outcome, at: uptimeSeconds)
+            let disposition = classify(outcome, at: uptimeSeconds)
             switch disposition {
             case .confirmed, .setAside, .conflict, .deletedElsewhere: hasProgress = true
             case .pending, .countAttempt:
@@ -246,7 +246,7 @@ extension SyncSession {
             return .dropZoneToken(zone)
         case (.report, .some(let operation)): giveUp(operation, failure, at: uptimeSeconds)
         case (.recreateZone, .fetchZoneChanges(let zone)):
-            doubt(zone)
+            noteUnconfirmed(zone)
             penalise(failure, isCounted: true, at: uptimeSeconds)
         case (.purgeZone, .fetchZoneChanges(let zone)):
             forget(zone)
@@ -266,7 +266,8 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemDisposition
+    private mutating func classify(_ outcome: ItemOutcome, at uptimeSeconds: Double)
+        -> ItemDisposition
     {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
@@ -285,7 +286,7 @@ extension SyncSession {
             awaitQuota(failure, of: change.id.zoneID.ownerName, at: uptimeSeconds)
             return .pending
         case .recreateZone, .purgeZone:
-            doubt(change.id.zoneID)
+            noteUnconfirmed(change.id.zoneID)
             return .pending
         case .awaitAccount:
             halt(.account(failure))
@@ -312,10 +313,10 @@ extension SyncSession {
         }
     }
 
-    private mutating func doubt(_ zone: ZoneID) {
+    private mutating func noteUnconfirmed(_ zone: ZoneID) {
         zonesToFetch.removeAll { $0 == zone }
-        guard !zonesInDoubt.contains(zone), !zonesToCreate.contains(zone) else { return }
-        zonesInDoubt.append(zone)
+        guard !unconfirmedZones.contains(zone), !zonesToCreate.contains(zone) else { return }
+        unconfirmedZones.append(zone)
     }
 
     mutating func finishOperation() {

@@ -99,7 +99,7 @@ extension SyncSession {
     public mutating func zonesChanged(_ zones: [ZoneID]) {
         for zone in zones
         where settings.zones.contains(zone) && !zone.isDefault && !zonesToFetch.contains(zone)
-            && !zonesInDoubt.contains(zone) && !zonesToDelete.contains(zone)
+            && !unconfirmedZones.contains(zone) && !zonesToDelete.contains(zone)
         {
             zonesToFetch.append(zone)
         }
@@ -195,6 +195,6 @@ extension SyncSession {
         zonesToCreate.removeAll { $0 == zone }
         zonesToFetch.removeAll { $0 == zone }
         zonesToFetchAgain.remove(zone)
-        zonesInDoubt.removeAll { $0 == zone }
+        unconfirmedZones.removeAll { $0 == zone }
     }
 }

@@ -67,7 +67,7 @@ extension SyncSession {
         switch given {
         case .fetchDatabaseChanges:
             needsDatabaseFetch = false
-            zonesInDoubt = []
+            unconfirmedZones = []
             planFetch(after: uptimeSeconds)
         case .fetchZoneChanges(let zone):
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {

@@ -32,7 +32,7 @@ public struct SyncSession: Sendable {
     /// fetch of the database, or by a person's request.
     var zonesGivenUp: Set<ZoneID> = []
     /// Missing zones: the database's changes will show whether they were deleted.
-    public internal(set) var zonesInDoubt: [ZoneID] = []
+    public internal(set) var unconfirmedZones: [ZoneID] = []
     var needsSubscription: Bool
     var needsDatabaseFetch = true
     package internal(set) var hasPendingChanges: Bool
@@ -165,7 +165,7 @@ public struct SyncSession: Sendable {
         }
         let sendComesFirst =
             owesSend && hasPendingChanges && sendNotBeforeUptimeSeconds <= uptimeSeconds
-        if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
+        if !unconfirmedZones.isEmpty { return .fetchDatabaseChanges }
         if let zones = zonesOperation { return zones }
         if needsSubscription { return .saveSubscription }
         // First the database's changes, which show whether a zone was deleted or created again: a

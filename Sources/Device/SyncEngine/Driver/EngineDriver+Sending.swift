@@ -304,7 +304,7 @@ extension EngineDriver {
                 failures.append(CKError(error))
             }
         }
-        let dispositions = judge(changes, failures, round)
+        let dispositions = classify(changes, failures, round)
         let serverRecords = failures.compactMap { $0?.serverRecord }
         state.update { ledger in
             ledger.resolve(changes, dispositions)
@@ -326,7 +326,7 @@ extension EngineDriver {
         await tell(.sentRecordZoneChanges(event), engine)
     }
 
-    private func judge(
+    private func classify(
         _ changes: [PendingChange], _ failures: [CKError?], _ round: SendRound
     ) -> [ItemDisposition] {
         if let error = round.error, isGivenUp(error) {

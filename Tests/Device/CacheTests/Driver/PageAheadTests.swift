@@ -131,7 +131,7 @@ extension SyncDriver {
     fileprivate func forgetsPageAheadAtHint() -> Bool {
         let question = PageQuestion(zone: PagedCache.zone, token: "1", knownTags: [], limit: nil)
         pageAhead = PageAhead(question, roomBytes: 0, in: world) { _ in throw CancellationError() }
-        heard(ChangeHint(zone: PagedCache.zone))
+        receive(ChangeHint(zone: PagedCache.zone))
         return pageAhead == nil
     }
 }
