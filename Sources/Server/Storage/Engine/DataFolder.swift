@@ -14,7 +14,7 @@ import Synchronization
 /// databases/<container>/<environment>/<owner>.mark
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
-/// partial/<owner>/<name>.<boot>                 assets that are uploaded in several goes
+/// partial/<owner>/<name>.<boot>                 assets that are uploaded in several requests
 /// reserve                                       room for a full disk
 /// ```
 ///
