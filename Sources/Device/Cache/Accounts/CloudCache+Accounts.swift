@@ -60,7 +60,7 @@ extension CloudCache {
         let lost = try await file.disk.write { [self] in
             try removeEverythingHere(evenUnsent: choice == .remove)
         }
-        try await keeper.tidy()
+        try await cachedAssets.tidy()
         return lost
     }
 

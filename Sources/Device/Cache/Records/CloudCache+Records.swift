@@ -137,7 +137,7 @@ extension CloudCache {
         let wanted = records.flatMap { assetsToKeep(of: $0) }
         guard !wanted.isEmpty else { return try body([]) }
         // Removes copies that were not saved.
-        defer { keeper.noteChange() }
+        defer { cachedAssets.noteChange() }
         try file.assets.making {
             var made: [CacheFile.KeptFile] = []
             for asset in wanted {
@@ -167,7 +167,7 @@ extension CloudCache {
                 try body(made)
             } catch {
                 // Copies without a row may have been written; the search for orphans finds them.
-                keeper.noteOrphans()
+                cachedAssets.noteOrphans()
                 throw error
             }
         }
