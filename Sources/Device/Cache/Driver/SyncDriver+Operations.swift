@@ -18,9 +18,9 @@ extension SyncDriver {
         if case .fetchZoneChanges = operation {} else { dropPageAhead() }
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
-                let isNobodys = try store.isMadeByNobody()
-                if !isNobodys { noteAccount(.otherUser) }
-                haltSession(isNobodys ? .unclaimedRecords : .otherAccount)
+                let hasNoOwner = try store.isMadeByNobody()
+                if !hasNoOwner { noteAccount(.otherUser) }
+                haltSession(hasNoOwner ? .unclaimedRecords : .otherAccount)
                 return
             }
             noteAccount(.available)

@@ -197,11 +197,11 @@ public final class EngineStore: CKSyncEngineDelegate {
             try noteUnsent()
             try await askForChanges(syncEngine)
             let unconfirmed = state.withLock { $0.unconfirmedZones }
-            let room = CKSyncEngine.RecordZoneChangeBatch.room
+            let batchLimits = CKSyncEngine.RecordZoneChangeBatch.batchLimits
             let (batch, stale, outcome) = try store.outgoing(
                 wanted.map { RecordID($0.recordID) }.filter { unconfirmed[$0.zoneID] == nil },
-                itemLimit: room.itemLimit,
-                bytesLimit: room.bytesLimit)
+                itemLimit: batchLimits.itemLimit,
+                bytesLimit: batchLimits.bytesLimit)
             if !outcome.events.isEmpty { cache.observers.tell(outcome) }
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(

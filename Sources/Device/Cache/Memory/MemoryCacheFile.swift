@@ -48,7 +48,7 @@ public final class MemoryCacheFile: Sendable {
     let assetFolder: String?
     private let state = Mutex(State())
     /// Where the connection is kept for reuse once the file is no longer used, and for which kind of files.
-    private let heir: (spares: SpareConnections<AppStatements>, kind: String)?
+    private let sparePool: (spares: SpareConnections<AppStatements>, kind: String)?
 
     /// Makes an empty file.
     ///
@@ -57,7 +57,7 @@ public final class MemoryCacheFile: Sendable {
     /// - Throws: SQLite's error.
     public init(assetFolder: URL? = nil) throws {
         self.assetFolder = assetFolder?.path
-        heir = nil
+        sparePool = nil
         (queue, appStatements) = try Self.opened()
     }
 
@@ -68,13 +68,13 @@ public final class MemoryCacheFile: Sendable {
         assetFolder: URL?, from spares: SpareCacheFiles, kind: String
     ) throws {
         self.assetFolder = assetFolder?.path
-        heir = (spares.connections, kind)
+        sparePool = (spares.connections, kind)
         (queue, appStatements) =
             try spares.connections.take(kind: kind, as: Self.new.get()) ?? Self.opened()
     }
 
     deinit {
-        if let heir { heir.spares.give(queue, appStatements, kind: heir.kind) }
+        if let sparePool { sparePool.spares.give(queue, appStatements, kind: sparePool.kind) }
     }
 
     private static func opened() throws -> (DatabaseQueue, AppStatements) {

@@ -97,7 +97,7 @@ extension CloudCache {
     ) throws {
         let zone = ZoneID(id)
         let database = try database(scope)
-        observers.tell(try database.store.unwantZone(zone))
+        observers.tell(try database.store.deleteZone(zone))
         database.tellDriver(ofZones: [zone])
     }
 

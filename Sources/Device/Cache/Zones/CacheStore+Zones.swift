@@ -79,7 +79,7 @@ extension CacheStore {
     }
 
     /// Deletes a zone here at once and on the service later, even if it is unknown here.
-    func unwantZone(_ id: ZoneID) throws -> CacheOutcome {
+    func deleteZone(_ id: ZoneID) throws -> CacheOutcome {
         try write { database, outcome in
             guard !id.isDefault else {
                 throw CacheError(

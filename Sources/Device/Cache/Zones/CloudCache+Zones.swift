@@ -42,7 +42,7 @@ extension CloudCache {
     public func deleteEverything(in scopes: Set<CKDatabase.Scope> = [.private]) throws {
         let chosen = try scopes.sorted { $0.rawValue < $1.rawValue }.map { try database($0) }
         for database in chosen {
-            observers.tell(try database.store.unwantEverything())
+            observers.tell(try database.store.deleteAllZones())
             let backlog = try database.store.backlog()
             database.tellDriver(ofZones: backlog.zonesToDelete, needsFetch: true)
         }

@@ -200,9 +200,9 @@ extension ContainerCore {
     func operationAccount(
         scope: CKDatabase.Scope?, pace: RequestPace
     ) async throws -> OperationAccount {
-        let isNobodys = !connection.hasAccount && (scope ?? .public) == .public
+        let hasNoOwner = !connection.hasAccount && (scope ?? .public) == .public
         return OperationAccount(
             container: identifier, environment: connection.environment,
-            user: isNobodys ? "" : try await userRecordName(pace: pace))
+            user: hasNoOwner ? "" : try await userRecordName(pace: pace))
     }
 }

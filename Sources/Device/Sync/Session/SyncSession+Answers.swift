@@ -163,7 +163,7 @@ extension SyncSession {
         batchBytes.arrived()
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
-        } else if let failure = fruitless(outcomes, dispositions) {
+        } else if let failure = countFailedBatch(outcomes, dispositions) {
             // Slows down an app that adds the same failing changes again and again.
             penalise(failure, isCounted: true, at: uptimeSeconds)
         } else if let worst, recovery(forRequest: worst.code) == .slowDown {

@@ -41,19 +41,19 @@ extension SyncSession {
     }
 
     /// Consecutive batches without any saved item.
-    static let fruitlessBatchLimit = 20
+    static let failedBatchLimit = 20
 
     /// The failure that slows down an app which adds failing changes again and again.
-    mutating func fruitless(
+    mutating func countFailedBatch(
         _ outcomes: [ItemOutcome], _ dispositions: [ItemDisposition]
     ) -> SyncFailure? {
         guard settings.failurePolicy == .report, !outcomes.isEmpty else { return nil }
         guard !dispositions.contains(.confirmed) else {
-            fruitlessBatchCount = 0
+            failedBatchCount = 0
             return nil
         }
-        fruitlessBatchCount += 1
-        guard fruitlessBatchCount % Self.fruitlessBatchLimit == 0 else { return nil }
+        failedBatchCount += 1
+        guard failedBatchCount % Self.failedBatchLimit == 0 else { return nil }
         return outcomes.lazy.compactMap(\.failure).first
     }
 

@@ -64,7 +64,7 @@ public struct SyncSession: Sendable {
     /// database's changes show, so these are fetched first.
     var zonesExpired: Set<ZoneID> = []
 
-    var fruitlessBatchCount = 0
+    var failedBatchCount = 0
 
     // The status.
     /// The operation that is being performed; nil between operations.

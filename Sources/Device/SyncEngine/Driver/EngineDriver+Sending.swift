@@ -76,9 +76,9 @@ extension EngineDriver {
             case .modifyZones(let create, let delete):
                 await modifyZones(create, delete, &round, engine)
             case .send(let itemLimit, let bytesLimit):
-                let room = CKSyncEngine.RecordZoneChangeBatch.Room(
+                let batchLimits = CKSyncEngine.RecordZoneChangeBatch.BatchLimits(
                     itemLimit: itemLimit, bytesLimit: bytesLimit)
-                await sendBatch(room, &round, engine)
+                await sendBatch(batchLimits, &round, engine)
             case .fetchDatabaseChanges, .fetchZoneChanges, .saveSubscription: break
             }
             await tellState(engine)
@@ -197,13 +197,13 @@ extension EngineDriver {
     // MARK: Records
 
     private func sendBatch(
-        _ room: CKSyncEngine.RecordZoneChangeBatch.Room, _ round: inout SendRound,
+        _ batchLimits: CKSyncEngine.RecordZoneChangeBatch.BatchLimits, _ round: inout SendRound,
         _ engine: CKSyncEngine
     ) async {
         typealias Batch = CKSyncEngine.RecordZoneChangeBatch
         let asked = state.ledger.additionCount
         let context = round.context
-        let answer = await Batch.$room.withValue(room) {
+        let answer = await Batch.$batchLimits.withValue(batchLimits) {
             await askDelegate {
                 await $0.nextRecordZoneChangeBatch(context, syncEngine: engine)
             }
@@ -233,7 +233,9 @@ extension EngineDriver {
             tombstoneTags = answer.tombstoneTags
         } catch {
             let error = CKError(error)
-            if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
+            if error.code == .limitExceeded, changes.count > 1,
+                changes.count <= batchLimits.itemLimit
+            {
                 // The delegate does not know the service's limit, so the engine asks it for a
                 // smaller batch.
                 _ = session.failed(
