@@ -106,7 +106,7 @@ extension CloudCache {
             store.locallyMigrated.withLock { $0 = [:] }
             store.forgetUser()
         }
-        for outcome in outcomes { observers.tell(outcome) }
+        for outcome in outcomes { observers.notify(outcome) }
         try file.pool.writeWithoutTransaction { database in
             // The rows are removed already. Overwriting the free pages too needs disk space and no
             // readers; without them the old content stays in free pages until SQLite reuses them.

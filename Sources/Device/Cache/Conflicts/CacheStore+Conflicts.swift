@@ -216,7 +216,7 @@ extension CacheStore {
             row.change.generation += 1
             outcome.changedIDs.insert(merged.id)
         }
-        try tell(of: conflict, against: merged, &outcome)
+        try reportResolution(of: conflict, against: merged, &outcome)
         if merged.hasSameContent(as: server) {
             // The service's record already has all local changes.
             try removePending(row, database)
@@ -233,11 +233,11 @@ extension CacheStore {
         try removePending(row, database)
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
-        try tell(of: conflict, against: conflict.server, &outcome)
+        try reportResolution(of: conflict, against: conflict.server, &outcome)
     }
 
     /// Reports to the app which edits were overruled, this device's and others'.
-    func tell(
+    func reportResolution(
         of conflict: SyncConflict, against kept: RecordSnapshot, _ outcome: inout CacheOutcome
     ) throws {
         let stamps = resolver.editStamps

@@ -64,7 +64,7 @@ extension SyncDriver {
 
     /// Stores what the answers so far showed about this device's clock.
     private func keepServiceTime() throws {
-        if let outcome = try store.keepServiceTime() { observers.tell(outcome) }
+        if let outcome = try store.keepServiceTime() { observers.notify(outcome) }
     }
 
     /// Handles an error of this device's own file: on a full disk nothing is lost, and the work is
@@ -85,7 +85,7 @@ extension SyncDriver {
         } catch {
             haltSession(.localStorage("\(error)"))
         }
-        if isFirst { observers.tell(CacheOutcome(events: [.storageFull])) }
+        if isFirst { observers.notify(CacheOutcome(events: [.storageFull])) }
         giveUpWaiting(error)
     }
 
@@ -104,7 +104,7 @@ extension SyncDriver {
         }
         session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
-        observers.tell(outcome)
+        observers.notify(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 
@@ -206,7 +206,7 @@ extension SyncDriver {
         operationNotes["zones"] = "\(all.changed.count)"
         operationNotes["deletedZones"] = "\(all.deleted.count)"
         noteFetched(written.outcome)
-        observers.tell(written.outcome)
+        observers.notify(written.outcome)
     }
 
     /// The zones that were deleted before the service lost history and exist again because of that,
@@ -277,7 +277,7 @@ extension SyncDriver {
             itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
             deletionsFirst: session.isQuotaExceeded, operation: operation
         ) { outcome in
-            if !outcome.events.isEmpty { observers.tell(outcome) }
+            if !outcome.events.isEmpty { observers.notify(outcome) }
         }
     }
 
@@ -304,7 +304,7 @@ extension SyncDriver {
         operationNotes["sent"] = "\(batch.count)"
         operationNotes["confirmed"] = "\(dispositions.count { $0 == .confirmed })"
         operationNotes["conflicts"] = "\(dispositions.count { $0 == .conflict })"
-        tellOfQuota(wasQuotaExceeded)
+        reportQuota(wasQuotaExceeded)
         finish(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
@@ -359,33 +359,33 @@ extension SyncDriver {
             case .zonePurged(let zone):
                 let (outcome, recreated) = try store.purge(zone)
                 for zone in recreated { session.zoneWanted(zone) }
-                observers.tell(outcome)
+                observers.notify(outcome)
             case .setAsideBatch(let failure):
-                observers.tell(try store.setAside(batch, failure))
+                observers.notify(try store.setAside(batch, failure))
             }
             try noteSendable()
         } catch {
             storageFailed(error)
         }
-        tellOfQuota(wasQuotaExceeded)
+        reportQuota(wasQuotaExceeded)
         if let halt = session.halt { haltSession(halt) }
     }
 
     private func finish(_ outcome: CacheOutcome) {
-        observers.tell(outcome)
+        observers.notify(outcome)
         if let reason = outcome.haltReason { haltSession(.requested(reason)) }
     }
 
     private func haltSession(_ reason: HaltReason) {
         session.halt(reason)
         log.note(.error, "halted", ["reason": "\(reason.summary)"])
-        observers.tell(CacheOutcome(events: [.halted(reason)]))
+        observers.notify(CacheOutcome(events: [.halted(reason)]))
     }
 
-    private func tellOfQuota(_ wasExceeded: Bool) {
+    private func reportQuota(_ wasExceeded: Bool) {
         guard session.isQuotaExceeded, !wasExceeded, let failure = session.lastFailure else {
             return
         }
-        observers.tell(CacheOutcome(events: [.quotaExceeded(failure)]))
+        observers.notify(CacheOutcome(events: [.quotaExceeded(failure)]))
     }
 }

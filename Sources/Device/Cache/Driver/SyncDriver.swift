@@ -284,7 +284,7 @@ actor SyncDriver {
                 dropPageAhead()
                 if session.isEnabled, hasUnreceivedChanges() { continue }
                 if isStarted, reasonForRest == nil {
-                    observers.tellRest(hasChanges: fetchedCount != restedCount)
+                    observers.notifyRest(hasChanges: fetchedCount != restedCount)
                     restedCount = fetchedCount
                 }
                 finishWaiters(reasonForRest)

@@ -44,7 +44,7 @@ extension EngineStore {
             generations: Dictionary(
                 uniqueKeysWithValues: changes.generations.map { (ZoneID($0.key), $0.value) }),
             unconfirmed: missing)
-        cache.observers.tell(outcome)
+        cache.observers.notify(outcome)
         forgetUnconfirmed(changed + deleted.map { ZoneID($0.zoneID) })
         try refresh(
             try Set(missing).union(recreated).flatMap { try store.pendingIDs(in: $0) }, engine)
@@ -67,7 +67,7 @@ extension EngineStore {
                     deletion.createdMilliseconds
             }
             try beginFetch(of: zone, engine)
-            cache.observers.tell(try store.applyFromEngine(page, of: zone))
+            cache.observers.notify(try store.applyFromEngine(page, of: zone))
             try refresh(
                 (records[zone] ?? []).map(\.id) + deleted.map { RecordID($0.recordID) }, engine)
         }
@@ -91,7 +91,7 @@ extension EngineStore {
         switch fetch.error?.code {
         case nil:
             try beginFetch(of: zone, engine)
-            cache.observers.tell(try store.endFetchFromEngine(zone))
+            cache.observers.notify(try store.endFetchFromEngine(zone))
             forgetUnconfirmed([zone])
             // Lost records are sent again.
             try addMissing(in: zone, engine)
@@ -126,7 +126,7 @@ extension EngineStore {
             return unconfirmed.sorted { $0.name < $1.name }
         }
         guard !unconfirmed.isEmpty else { return }
-        cache.observers.tell(
+        cache.observers.notify(
             try store.applyFromEngine(changed: [], deleted: [], unconfirmed: unconfirmed).outcome)
         // A zone that is created again is fetched from its beginning.
         for zone in unconfirmed { engine.state.forget(zone) }
@@ -165,7 +165,7 @@ extension EngineStore {
         }
         forgetUnconfirmed(created)
         let outcome = try store.zonesModified(created: created, deleted: deleted, refused: refused)
-        cache.observers.tell(outcome)
+        cache.observers.notify(outcome)
         // Zones that are still there, or that others created under the name since.
         for zone in outcome.staleZones {
             engine.state.forget(zone)
@@ -211,7 +211,7 @@ extension EngineStore {
                 disposition(on: .forDelete(failure.code), failure))
         }
         let ids = batch.map(\.change.id)
-        cache.observers.tell(try store.confirm(batch, answers, dispositions))
+        cache.observers.notify(try store.confirm(batch, answers, dispositions))
         try refresh(ids, engine)
     }
 

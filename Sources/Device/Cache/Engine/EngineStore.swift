@@ -202,7 +202,7 @@ public final class EngineStore: CKSyncEngineDelegate {
                 wanted.map { RecordID($0.recordID) }.filter { unconfirmed[$0.zoneID] == nil },
                 itemLimit: batchLimits.itemLimit,
                 bytesLimit: batchLimits.bytesLimit)
-            if !outcome.events.isEmpty { cache.observers.tell(outcome) }
+            if !outcome.events.isEmpty { cache.observers.notify(outcome) }
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(
                 pendingRecordZoneChanges: wanted.filter { gone.contains($0.recordID) })

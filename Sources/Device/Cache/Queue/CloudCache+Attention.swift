@@ -23,7 +23,7 @@ extension CloudCache {
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
         for (database, ids) in chosen(items) {
             let zones = try database.store.retrySetAside(ids)
-            database.tellDriver(ofZones: zones, hasChanges: true)
+            database.notifyDriver(ofZones: zones, hasChanges: true)
         }
     }
 
@@ -35,7 +35,7 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func discardAttentionItems(_ items: [AttentionItem]) throws {
         for (database, ids) in chosen(items) {
-            observers.tell(try database.store.discardSetAside(ids ?? []))
+            observers.notify(try database.store.discardSetAside(ids ?? []))
         }
     }
 
@@ -92,7 +92,7 @@ extension CloudCache {
                 }
             }
             let taken = found
-            observers.tell(
+            observers.notify(
                 try await file.disk.write { try store.takeInsteadOfSetAside(taken) })
         }
         if let failure {

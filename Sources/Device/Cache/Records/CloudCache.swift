@@ -188,7 +188,7 @@ public final class CloudCache: Sendable {
         }
         for change in changes ?? [] {
             foreignCount.withLock { $0 += change.ids.count }
-            observers.tell(outcome(of: change))
+            observers.notify(outcome(of: change))
         }
         if changes != nil { observers.wakeReportReaders() }
         _ = world.startTask("other process") { [turn] in

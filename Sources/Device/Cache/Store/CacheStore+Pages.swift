@@ -66,7 +66,7 @@ extension CacheStore {
             var lost = try lostHistory(of: zone, database)
             let deletions = try repeatableDeletions(in: zone, database)
             var returned: [RecordID] = []
-            defer { tell(ofReturned: returned, in: zone.id, &outcome) }
+            defer { reportReturned(returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             func isPlain(_ row: FetchedRow) throws -> Bool {
                 try lost == nil && !mayRepeat(deletions, of: row.name, zone, database)

@@ -189,7 +189,7 @@ extension CacheStore {
         let conflict = SyncConflict(
             ancestor: row.base, client: client, server: server,
             clientEditedMilliseconds: row.editedMilliseconds)
-        try tell(of: conflict, against: server, &outcome)
+        try reportResolution(of: conflict, against: server, &outcome)
         return true
     }
 

@@ -58,8 +58,8 @@ extension EngineDriver {
         var round = FetchRound(context)
         session.fetchScope = FetchScope()
         guard case .perform = session.preview(at: now, only: .fetching) else { return nil }
-        await tell(.willFetchChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.willFetchChanges(.init(context: context)), engine)
+        await deliverState(engine)
         while !isCancelled, !round.isOver, await updateScope(&round, engine),
             case .perform(let operation) = session.next(at: now, only: .fetching)
         {
@@ -69,11 +69,11 @@ extension EngineDriver {
             case .modifyZones, .saveSubscription, .send: break
             }
             noteZonesToFetch()
-            await tellState(engine)
+            await deliverState(engine)
         }
         await closeZone(nil, engine)
-        await tell(.didFetchChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.didFetchChanges(.init(context: context)), engine)
+        await deliverState(engine)
         // Zones that the options of a scheduled fetch exclude wait until they change.
         session.fetchScope = kept(context.reason == .scheduled ? round.fetchScope : FetchScope())
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
@@ -139,11 +139,11 @@ extension EngineDriver {
                     let event = CKSyncEngine.Event.FetchedDatabaseChanges(
                         modifications: page.changed.map { .init(zoneID: $0) },
                         deletions: deletions, generations: page.generations)
-                    await tell(.fetchedDatabaseChanges(event), engine)
+                    await deliver(.fetchedDatabaseChanges(event), engine)
                 }
                 note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)
                 guard page.moreComing else { break }
-                await tellState(engine)
+                await deliverState(engine)
                 await updatePageScope(&round, engine)
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
@@ -183,7 +183,7 @@ extension EngineDriver {
         if openZone != zone {
             await closeZone(nil, engine)
             openZone = zone
-            await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
+            await deliver(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
         }
         let token = state.ledger.zoneTokens[zone]
         if token == nil { state.beginsFromBeginning(zone) }
@@ -209,7 +209,7 @@ extension EngineDriver {
             if !page.modifications.isEmpty || !deletions.isEmpty {
                 let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
                     modifications: page.modifications, deletions: deletions)
-                await tell(.fetchedRecordZoneChanges(event), engine)
+                await deliver(.fetchedRecordZoneChanges(event), engine)
             }
             state.update { ledger in
                 _ = ledger.fetched(
@@ -277,7 +277,7 @@ extension EngineDriver {
         openZone = nil
         let event = CKSyncEngine.Event.DidFetchRecordZoneChanges(
             zoneID: CKRecordZone.ID(zone), error: error)
-        await tell(.didFetchRecordZoneChanges(event), engine)
+        await deliver(.didFetchRecordZoneChanges(event), engine)
     }
 }
 

@@ -65,8 +65,8 @@ extension EngineDriver {
         var round = SendRound(context: context)
         setZones(state.ledger, context.options.scope)
         guard case .perform = session.preview(at: now, only: .sending) else { return nil }
-        await tell(.willSendChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.willSendChanges(.init(context: context)), engine)
+        await deliverState(engine)
         while !isCancelled, !round.isOver, delegate != nil {
             absorbChanges(context)
             guard case .perform(let operation) = session.next(at: now, only: .sending) else {
@@ -81,14 +81,14 @@ extension EngineDriver {
                 await sendBatch(batchLimits, &round, engine)
             case .fetchDatabaseChanges, .fetchZoneChanges, .saveSubscription: break
             }
-            await tellState(engine)
+            await deliverState(engine)
         }
         // Changes outside this scope must still be sent.
         if context.options.scope != .all {
             session.setHasPendingChanges(state.ledger.hasRecordChanges)
         }
-        await tell(.didSendChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.didSendChanges(.init(context: context)), engine)
+        await deliverState(engine)
         if isCancelled { return CKError(.operationCancelled, "The send was cancelled.") }
         return round.error
     }
@@ -191,7 +191,7 @@ extension EngineDriver {
         let event = CKSyncEngine.Event.SentDatabaseChanges(
             savedZones: savedZones, failedZoneSaves: failedSaves, deletedZoneIDs: deletedZoneIDs,
             failedZoneDeletes: failedDeletes)
-        await tell(.sentDatabaseChanges(event), engine)
+        await deliver(.sentDatabaseChanges(event), engine)
     }
 
     // MARK: Records
@@ -325,7 +325,7 @@ extension EngineDriver {
             savedRecords: savedRecords, failedRecordSaves: failedSaves,
             deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes,
             tombstoneTags: tombstoneTags)
-        await tell(.sentRecordZoneChanges(event), engine)
+        await deliver(.sentRecordZoneChanges(event), engine)
     }
 
     private func classify(

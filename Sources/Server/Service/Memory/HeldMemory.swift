@@ -29,7 +29,7 @@ package final class HeldMemory: Sendable {
             let signals = $0.beside == 0 ? [] : budget.changeBeside(by: -$0.beside)
             return signals + budget.leave($0.shares, giveBack: $0.bytes)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 
     /// Bytes that are held now.
@@ -131,7 +131,7 @@ package final class HeldMemory: Sendable {
             defer { state.beside = bytes }
             return bytes == state.beside ? [] : budget.changeBeside(by: bytes - state.beside)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 
     private func takeNow(_ bytes: Int) -> Bool {
@@ -154,7 +154,7 @@ package final class HeldMemory: Sendable {
             state.bytes -= bytes
             return budget.giveBack(bytes, of: state.shares)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 }
 
