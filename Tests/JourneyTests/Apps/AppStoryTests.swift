@@ -185,10 +185,10 @@
         /// - Returns: the lines on the screen until the end of the answer.
         @discardableResult
         func type(_ line: String) throws -> [String] {
-            tell("\(name)> \(line)")
+            printLine("\(name)> \(line)")
             let before = device.lines.count
             try device.tap(line, ".")
-            tellNew()
+            printNewLines()
             return Array(device.lines[before...].dropLast())
         }
 
@@ -201,7 +201,7 @@
                 try device.wait(for: beginning)
                 awaitedCount = device.lines.count
             }
-            tellNew()
+            printNewLines()
         }
 
         /// Whether such a line was shown until now.
@@ -209,14 +209,14 @@
 
         func quit() throws -> Int32 { try device.quit() }
 
-        private func tellNew() {
+        private func printNewLines() {
             for line in device.lines[shownCount...] where line != "." {
-                tell("    \(name)  |  \(line)")
+                printLine("    \(name)  |  \(line)")
             }
             shownCount = device.lines.count
         }
 
-        private func tell(_ line: String) {
+        private func printLine(_ line: String) {
             if ProcessInfo.processInfo.environment["STRATUS_STORY"] != nil { print(line) }
         }
     }
