@@ -90,13 +90,13 @@ package final class HeldMemory: Sendable {
     ///
     /// - Parameters:
     ///   - use: What the bytes are for.
-    ///   - tell: Called once when it is worth trying again.
+    ///   - notify: Called once when it is worth trying again.
     /// - Returns: Nil when the bytes were taken, else a closure that ends the waiting.
     package func takeOrWait(
-        _ bytes: Int, for use: MemoryBudget.Use, tell: @escaping @Sendable () -> Void
+        _ bytes: Int, for use: MemoryBudget.Use, notify: @escaping @Sendable () -> Void
     ) -> (@Sendable () -> Void)? {
         state.withLock { state in
-            let ticket = budget.takeOrWait(bytes, for: use, of: state.shares, tell: tell)
+            let ticket = budget.takeOrWait(bytes, for: use, of: state.shares, notify: notify)
             guard let ticket else {
                 state.bytes += bytes
                 return nil
@@ -116,7 +116,7 @@ package final class HeldMemory: Sendable {
         ) { [self] in
             while true {
                 let (signals, signal) = AsyncStream<Void>.makeStream()
-                guard let stop = takeOrWait(bytes, for: .work, tell: { signal.finish() })
+                guard let stop = takeOrWait(bytes, for: .work, notify: { signal.finish() })
                 else { return }
                 defer { stop() }
                 for await _ in signals {}
