@@ -36,7 +36,7 @@ extension NoteController {
         do {
             try await findAccount(isChanged: isChanged)
         } catch {
-            await tell(error)
+            await showError(error)
         }
         await showStep()
     }

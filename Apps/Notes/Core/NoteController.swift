@@ -151,13 +151,13 @@ public actor NoteController: CloudKitNoteDelegate {
             status.error = nil
             backoff.reset()
         } catch {
-            await tell(error)
+            await showError(error)
         }
         await showStep()
     }
 
     /// Shows an error, and tries again if that may help.
-    func tell(_ error: any Error) async {
+    func showError(_ error: any Error) async {
         let trouble = NoteTrouble(error)
         status.error = trouble.sentence
         if status.availability == nil { status.availability = .couldNotDetermine }

@@ -31,7 +31,7 @@ actor NotesSession {
         self.isQuiet = isQuiet
         let (controller, world) = (controller, World.live)
         watching = world.startTask("changes") {
-            for await event in controller.events { await self.tell(event) }
+            for await event in controller.events { await self.printEvent(event) }
         }
         if isOffline { await controller.setOffline(true) }
         await controller.start()
@@ -184,7 +184,7 @@ actor NotesSession {
     }
 
     /// Prints an event that no command asked for, if a person or a program is reading.
-    private func tell(_ event: NoteController.Event) async {
+    private func printEvent(_ event: NoteController.Event) async {
         guard !isQuiet, isOpen else { return }
         switch event {
         case .textChanged(let text):

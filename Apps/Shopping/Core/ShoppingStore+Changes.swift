@@ -29,7 +29,7 @@ extension ShoppingStore {
             } catch {
                 // Shown to the person; the records are read again with the next changes.
                 unreadIDs.formUnion(ids)
-                tell(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
+                notify(.init(.trouble("The lists' file cannot be read: \(error)"), listID: listID))
             }
         }
     }
@@ -90,13 +90,13 @@ extension ShoppingStore {
             if isShareChanged { try? notePeople(of: listID) }
         }
         if isNew {
-            tell(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
+            notify(ShoppingChange(.listAppeared, listID: listID, listTitle: known.title))
         } else if known.isNotified, let before, let after = list(listID) {
-            tell(fresh, of: listID, before: before, after: after, title: known.title)
+            notify(fresh, of: listID, before: before, after: after, title: known.title)
         }
     }
 
-    private func tell(
+    private func notify(
         _ fresh: [JournalEntry], of listID: ListID, before: ShoppingList, after: ShoppingList,
         title: String
     ) {
@@ -113,7 +113,7 @@ extension ShoppingStore {
                 continue
             }
             guard let kind = ShoppingChange.Kind(entry, &namesByItemID, lastNames) else { continue }
-            tell(
+            notify(
                 ShoppingChange(
                     kind, listID: listID, itemID: entry.itemID, listTitle: title,
                     author: entry.author,
@@ -128,32 +128,32 @@ extension ShoppingStore {
             guard let listID = ListID(zoneID), let known = listsByID.removeValue(forKey: listID)
             else { return }
             if listID.isOwn {
-                tell(ShoppingChange(.listDisappeared, listID: listID, listTitle: known.title))
+                notify(ShoppingChange(.listDisappeared, listID: listID, listTitle: known.title))
             } else {
-                await tellEnd(of: listID, known)
+                await notifyEnd(of: listID, known)
             }
         case .setAside(let item):
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble(
                         "The service refuses a change; it is kept here, to be sent again or dropped. \(item.failure.message)"
                     ),
                     listID: ListID(item.recordID.zoneID)))
         case .quotaExceeded:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble(
                         "The account's storage at the service is full; changes wait on this device. Make room there."
                     )))
         case .storageFull:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble("This device is full; free some space, and syncing continues.")))
         case .halted(let reason):
-            tell(ShoppingChange(.trouble(reason.summary)))
+            notify(ShoppingChange(.trouble(reason.summary)))
         case .zoneSetAside(let zoneID, let failure):
             let title = ListID(zoneID).flatMap { listsByID[$0]?.title } ?? zoneID.zoneName
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble(
                         "The service refuses the list \(title); it is kept here. \(failure.message)"
@@ -162,24 +162,24 @@ extension ShoppingStore {
         case .recordsMissing(let records):
             // What was compacted while this device was offline is no longer in any list.
             guard !records.allSatisfy(isCompacted) else { return }
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are gone here too.")))
         case .sharesLost:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble(
                         "The service has lost who shares your lists with you; share them again.")))
         case .changesLost:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble("The service has lost changes of the lists; they are sent again.")))
         case .fileDamaged:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble("The file on this device was damaged; the lists are fetched again.")))
         case .newerRecords:
-            tell(
+            notify(
                 ShoppingChange(
                     .trouble("A newer app has written to the lists; update this one to see all.")))
         case .editOverruled, .remoteEditOverruled, .editOfDeletedRecord, .reportsDropped:
@@ -188,7 +188,7 @@ extension ShoppingStore {
         }
     }
 
-    func tell(_ change: ShoppingChange) {
+    func notify(_ change: ShoppingChange) {
         keepTrouble(of: change)
         for observer in observers.values { observer.yield(change) }
     }

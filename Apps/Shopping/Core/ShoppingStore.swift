@@ -162,7 +162,7 @@ public actor ShoppingStore {
             try await refetchIfLongAway()
         } catch {
             // Syncing uses the same file, and reports its error.
-            tell(ShoppingChange(.trouble("The lists' file cannot be read: \(error)")))
+            notify(ShoppingChange(.trouble("The lists' file cannot be read: \(error)")))
         }
     }
 
@@ -195,7 +195,7 @@ public actor ShoppingStore {
         let isLost = !status.isNetworkReachable || status.retryCount > 1
         guard isLost != isServiceLost else { return }
         isServiceLost = isLost
-        tell(ShoppingChange(isLost ? .serviceLost : .serviceBack))
+        notify(ShoppingChange(isLost ? .serviceLost : .serviceBack))
     }
 
     /// Compacts after uploads of a running loop, and announces when the service is unreachable.

@@ -61,7 +61,7 @@ actor ShoppingSession {
     /// Opens the list and starts to sync.
     func begin(listTitle: String?, isOnline: Bool) async {
         let changes = await store.changes()
-        watching = Task { for await change in changes { await self.tell(change) } }
+        watching = Task { for await change in changes { await self.printChange(change) } }
         self.isOnline = isOnline
         var lines = [account.localOnlyReason, formerListsNotice].compactMap { $0 }
         if await store.needsNewerApp { lines.append(Self.newerAppSentence) }
@@ -183,7 +183,7 @@ actor ShoppingSession {
     }
 
     /// Prints what another device did, and updates the open list.
-    private func tell(_ change: ShoppingChange) async {
+    private func printChange(_ change: ShoppingChange) async {
         if change.listID == openListID {
             if change.endsList {
                 close()

@@ -39,9 +39,9 @@ func editsOfBothDevicesAreKept(seed: UInt64) async throws {
         let here = try #require(try await phone.record(for: id))
         here["name"] = "Gipfelblick"
         // The phone's process ends in the moment in which the edit is on its disk.
-        phoneFile.setWriteTrouble { _ in .killedAfter }
+        phoneFile.setWriteFailure { _ in .killedAfter }
         await #expect(throws: (any Error).self) { try await phone.save(here) }
-        phoneFile.setWriteTrouble(nil)
+        phoneFile.setWriteFailure(nil)
         let there = try #require(try await tablet.record(for: id))
         there["beds"] = 14
         try await tablet.save(there)

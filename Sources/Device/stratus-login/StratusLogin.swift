@@ -98,7 +98,7 @@ struct StratusLogin: AsyncParsableCommand {
             let wasSignedIn = app.connection.hasAccount
             try await app.signOut()
             let name = app.containerIdentifier ?? ""
-            return tell(
+            return printStatus(
                 wasSignedIn ? "Signed out of \(name)." : "No user was signed in to \(name).")
         }
         let known = try await app.accountStatus()
@@ -109,12 +109,12 @@ struct StratusLogin: AsyncParsableCommand {
                 try await app.signIn()
             }
         } else if known != .available {
-            tell(
+            printStatus(
                 "No user is signed in to \(app.containerIdentifier ?? ""); run stratus-login without"
                     + " --status to sign in.")
             throw ExitCode(1)
         }
-        tell("Signed in as \(try await app.userRecordID().recordName).")
+        printStatus("Signed in as \(try await app.userRecordID().recordName).")
         if sessions || endSession != nil { try await listSessions(app) }
         guard printToken || envFile != nil else { return }
         let token = try await token(of: app, variables)
@@ -181,7 +181,7 @@ struct StratusLogin: AsyncParsableCommand {
     }
 
     /// Written to standard error, because standard output is only for the token.
-    private func tell(_ sentence: String) {
+    private func printStatus(_ sentence: String) {
         FileHandle.standardError.write(Data((sentence + "\n").utf8))
     }
 

@@ -128,7 +128,7 @@ final class MappedDevice: Sendable {
 
 /// A store in memory that records its callbacks.
 final class RecordingStore: CloudStore {
-    struct Heard: Sendable {
+    struct Received: Sendable {
         var saved: [String] = []
         var failures: [String] = []
         var errors: [String] = []
@@ -148,7 +148,7 @@ final class RecordingStore: CloudStore {
         var didFinish: (@Sendable () async throws -> Void)?
     }
 
-    let heard = Mutex(Heard())
+    let received = Mutex(Received())
     let hooks = Mutex(Hooks())
     /// Whether the store applies the changes and finishes the sync, as an app does.
     let finishes = Mutex(true)
@@ -178,11 +178,11 @@ final class RecordingStore: CloudStore {
     func didSave<Entity: CloudEntity>(
         _ entity: Entity, record: CKRecord?, error: (any Error)?
     ) async {
-        heard.withLock { heard in
-            if let record { heard.saved.append(record.recordType) }
+        received.withLock { received in
+            if let record { received.saved.append(record.recordType) }
             if let error {
-                heard.failures.append("\(Entity.cloudMap.recordType)")
-                heard.errors.append("\(error)")
+                received.failures.append("\(Entity.cloudMap.recordType)")
+                received.errors.append("\(error)")
             }
         }
         await hooks.withLock { $0.didSave }?(entity, record, error)
@@ -199,20 +199,20 @@ final class RecordingStore: CloudStore {
     }
 
     func syncDidFinish<Entity: CloudEntity>(_ changes: SyncChanges<Entity>) async throws {
-        heard.withLock { heard in
-            heard.new += changes.newRecords.count
-            heard.updated += changes.updatedRecords.count
-            heard.records += changes.newRecords + changes.updatedRecords
-            heard.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
+        received.withLock { received in
+            received.new += changes.newRecords.count
+            received.updated += changes.updatedRecords.count
+            received.records += changes.newRecords + changes.updatedRecords
+            received.deleted += changes.deleted.map { "\($0.entityType.cloudType) \($0.syncID)" }
         }
         guard finishes.withLock({ $0 }) else { return }
         try await hooks.withLock { $0.didFinish }?()
         try await changes.apply()
         try await changes.finish()
-        heard.withLock { $0.finished.append(Entity.cloudMap.recordType) }
+        received.withLock { $0.finished.append(Entity.cloudMap.recordType) }
     }
 
-    func forgetHeard() { heard.withLock { $0 = Heard() } }
+    func forgetReceived() { received.withLock { $0 = Received() } }
 }
 
 extension CloudEntity {

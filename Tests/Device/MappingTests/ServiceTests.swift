@@ -182,18 +182,18 @@ struct ServiceTests {
         try await tablet.sync()
         try await tablet.mapping.subscribe()
         let anna = phone.addPerson("Anna")
-        var heard: [String] = []
+        var received: [String] = []
         for await event in tablet.connection.remoteNotifications(container: MappedDevice.container)
         {
             if case .notification(let notification) = event {
-                tablet.store.forgetHeard()
+                tablet.store.forgetReceived()
                 #expect(
                     try await tablet.mapping.handle(remoteNotification: notification.userInfo))
-                tablet.store.heard.withLock {
-                    heard.append("\($0.new) \($0.updated) \($0.deleted.count)")
+                tablet.store.received.withLock {
+                    received.append("\($0.new) \($0.updated) \($0.deleted.count)")
                 }
             }
-            switch heard.count {
+            switch received.count {
             case 0: try await phone.mapping.save(anna)
             case 1:
                 anna.edit { $0.age = 8 }
@@ -203,9 +203,9 @@ struct ServiceTests {
                 try await phone.mapping.delete(anna)
             default: break
             }
-            if heard.count == 3 { break }
+            if received.count == 3 { break }
         }
-        #expect(heard == ["1 0 0", "0 1 0", "0 0 1"])
+        #expect(received == ["1 0 0", "0 1 0", "0 0 1"])
         #expect(tablet.person("Anna") == nil)
         #expect(try await !tablet.mapping.handle(remoteNotification: ["aps": [String: Int]()]))
     }
@@ -220,9 +220,9 @@ struct ServiceTests {
         let anna = phone.addPerson("Anna")
         _ = phone.addHome("Lake Road")
         await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
-        #expect(phone.store.heard.withLock { $0.failures } == ["Person"])
+        #expect(phone.store.received.withLock { $0.failures } == ["Person"])
         await clock.waitForSleeper(seconds: 2.5...5)
-        phone.store.forgetHeard()
+        phone.store.forgetReceived()
         phone.transport.isOffline = false
         clock.advance(bySeconds: 5)
         // The mapping retries by itself, and the sync sends the home as well.

@@ -113,7 +113,7 @@ struct SwitchableDevice {
     }
 
     /// The device of `sent`, and its app without the log of that.
-    static func sentAndHeard(
+    static func sentAndReceived(
         _ texts: KeyValuePairs<String, String> = [:], to cloud: TestCloud = TestCloud()
     ) async throws -> (phone: SwitchableDevice, app: EngineApp) {
         let phone = try await sent(texts, to: cloud)

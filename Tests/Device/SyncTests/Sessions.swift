@@ -46,8 +46,8 @@ extension SyncSession {
         return nil
     }
 
-    /// The verdict of a new session on one outcome.
-    static func verdict(on outcome: ItemOutcome) -> ItemVerdict? {
+    /// The disposition of a new session on one outcome.
+    static func disposition(on outcome: ItemOutcome) -> ItemDisposition? {
         var session = sending()
         var now = 0.0
         _ = session.perform(&now)

@@ -76,27 +76,27 @@
             try phone.type("share")
             let invited = try phone.type("invite bob@example.org")
             let link = try #require(invited.last { $0.hasPrefix("Link: ") }?.dropFirst(6))
-            try tablet.hears("* list Groceries appeared")
+            try tablet.awaitLine("* list Groceries appeared")
             #expect(try bobs.type("join \(link)").contains("Groceries is open."))
-            try phone.hears("* Bob joined Groceries")
+            try phone.awaitLine("* Bob joined Groceries")
             // The push arrives once the zone can be fetched.
-            try laptop.hears("* list Groceries appeared")
+            try laptop.awaitLine("* list Groceries appeared")
             try laptop.type("open Groceries")
             // A change on one device is shown on the three others without a command.
             try laptop.type("tick milk")
-            for device in [phone, tablet] { try device.hears("* Milk ticked by Bob") }
-            try bobs.hears("* Milk ticked by Bob")
+            for device in [phone, tablet] { try device.awaitLine("* Milk ticked by Bob") }
+            try bobs.awaitLine("* Milk ticked by Bob")
             // While shopping, others' additions wait and one's own do not, even with devices of the same name.
             #expect(!tablet.showed { $0.hasSuffix("joined Groceries in Groceries") })
             try tablet.type("mode shopping")
             try bobs.type("add Butter")
-            try tablet.hears("* Butter added by Bob")
+            try tablet.awaitLine("* Butter added by Bob")
             #expect(try tablet.type("notices").contains("1 Butter (added by Bob)"))
             try tablet.type("add Tea")
             #expect(try tablet.type("show").contains { $0.contains("[ ] Tea") })
             #expect(try tablet.type("take all").contains("All notices are on the list."))
             try tablet.type("mode planning")
-            try bobs.hears("* Tea added by Alice")
+            try bobs.awaitLine("* Tea added by Alice")
             // Both are offline, and afterwards both changes exist.
             for device in [phone, bobs] { try device.type("offline") }
             try phone.type("add Cream after bread")
@@ -104,8 +104,8 @@
             try bobs.type("rename bread to Rye bread")
             #expect(try phone.type("status").contains("Changes waiting to be sent: 1"))
             for device in [phone, bobs] { try device.type("online") }
-            try bobs.hears("* Cream added by Alice")
-            try phone.hears("* Bread renamed to Rye bread by Bob")
+            try bobs.awaitLine("* Cream added by Alice")
+            try phone.awaitLine("* Bread renamed to Rye bread by Bob")
             for device in opened { try device.type("sync") }
             let screens = try opened.map { try $0.type("show") }
             #expect(Set(screens).count == 1)
@@ -118,7 +118,7 @@
             // The sharing ends; Alice keeps her list.
             try phone.type("stop")
             for device in [bobs, laptop] {
-                try device.hears("* Alice stopped sharing Groceries")
+                try device.awaitLine("* Alice stopped sharing Groceries")
                 #expect(try device.type("lists").contains { $0.hasPrefix("There is no list yet") })
             }
             #expect(try tablet.type("show") == screens[0])
@@ -140,8 +140,8 @@
                 try device.type("add \(text) again")
             }
             for (device, text) in [(tablet, "Call Ida"), (laptop, "Water the plants")] {
-                try device.hears("* Changed elsewhere:")
-                try device.hears("\(text) again")
+                try device.awaitLine("* Changed elsewhere:")
+                try device.awaitLine("\(text) again")
                 #expect(try device.type("show").contains(text))
             }
             // Both of her devices are offline: the later edit wins, and the other text is kept.
@@ -173,7 +173,7 @@
         private let name: String
         private let device: DocumentDevice
         private var shownCount = 0
-        private var heardCount = 0
+        private var awaitedCount = 0
 
         init(_ name: String, _ device: DocumentDevice) {
             self.name = name
@@ -185,23 +185,23 @@
         /// - Returns: the lines on the screen until the end of the answer.
         @discardableResult
         func type(_ line: String) throws -> [String] {
-            tell("\(name)> \(line)")
+            printLine("\(name)> \(line)")
             let before = device.lines.count
             try device.tap(line, ".")
-            tellNew()
+            printNewLines()
             return Array(device.lines[before...].dropLast())
         }
 
         /// Waits for a line that is not an answer to a command; an earlier one since the last call counts too.
-        func hears(_ beginning: String) throws {
-            let shown = device.lines[heardCount...].firstIndex { $0.hasPrefix(beginning) }
+        func awaitLine(_ beginning: String) throws {
+            let shown = device.lines[awaitedCount...].firstIndex { $0.hasPrefix(beginning) }
             if let shown {
-                heardCount = shown + 1
+                awaitedCount = shown + 1
             } else {
                 try device.wait(for: beginning)
-                heardCount = device.lines.count
+                awaitedCount = device.lines.count
             }
-            tellNew()
+            printNewLines()
         }
 
         /// Whether such a line was shown until now.
@@ -209,14 +209,14 @@
 
         func quit() throws -> Int32 { try device.quit() }
 
-        private func tellNew() {
+        private func printNewLines() {
             for line in device.lines[shownCount...] where line != "." {
-                tell("    \(name)  |  \(line)")
+                printLine("    \(name)  |  \(line)")
             }
             shownCount = device.lines.count
         }
 
-        private func tell(_ line: String) {
+        private func printLine(_ line: String) {
             if ProcessInfo.processInfo.environment["STRATUS_STORY"] != nil { print(line) }
         }
     }

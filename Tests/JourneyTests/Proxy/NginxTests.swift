@@ -97,8 +97,8 @@
                     #"{\#(zone)"operations":[{"operationType":"create",\#(what)}]}"#)
                 #expect(saved.status == 200, "\(saved)")
             }
-            let heard = try nginx.curl([address])
-            #expect(heard.status == 200 && heard.body.contains(#""sid":"s""#), "\(heard)")
+            let polled = try nginx.curl([address])
+            #expect(polled.status == 200 && polled.body.contains(#""sid":"s""#), "\(polled)")
             #expect(instance.terminate() == 0)
         }
 

@@ -14,15 +14,15 @@ import Testing
     }
 
     private let clock = TestClock()
-    private let pause = WakeSignal()
+    private let signal = WakeSignal()
 
     private func wait(_ uptimeSeconds: Double? = nil) async {
-        await pause.wait(until: uptimeSeconds, in: clock.world)
+        await signal.wait(until: uptimeSeconds, in: clock.world)
     }
 
     @Test func wakeBeforeWaitEndsOneWait() async {
-        pause.wake()
-        pause.wake()
+        signal.wake()
+        signal.wake()
         await wait()
         async let ended: Void = wait(5)
         await clock.waitForSleeper(seconds: 5)
@@ -31,8 +31,8 @@ import Testing
     }
 
     @Test func forgottenWakeEndsNoWait() async {
-        pause.wake()
-        pause.forget()
+        signal.wake()
+        signal.forget()
         async let ended: Void = wait(5)
         await clock.waitForSleeper(seconds: 5)
         clock.advance(bySeconds: 5)
@@ -42,7 +42,7 @@ import Testing
     @Test func wakeEndsWaitAndItsTimer() async {
         async let ended: Void = wait(5)
         await clock.waitForSleeper(seconds: 5)
-        pause.wake()
+        signal.wake()
         await ended
         while clock.sleeperCount > 0 { await Task.yield() }
         // The cancelled timer does not end the next wait.
@@ -66,7 +66,7 @@ import Testing
 
     /// Some tasks count and wake, another one waits and reads: the last count is always seen.
     @Test func noWakeIsLost() async {
-        let pause = pause
+        let signal = signal
         for _ in 0..<200 {
             let count = Count()
             await withTaskGroup { group in
@@ -74,18 +74,18 @@ import Testing
                     group.addTask {
                         for _ in 0..<25 {
                             count.increase()
-                            pause.wake()
+                            signal.wake()
                             await Task.yield()
                         }
                     }
                 }
                 group.addTask {
                     while count.value < 100 {
-                        await pause.wait(until: nil, in: .live)
+                        await signal.wait(until: nil, in: .live)
                     }
                 }
             }
-            pause.forget()
+            signal.forget()
         }
     }
 }

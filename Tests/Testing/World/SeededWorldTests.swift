@@ -105,15 +105,15 @@ import Testing
             item["title"] = "Milk"
             let cache = try CloudCache(memory: file, container: phone, world: clock)
             // The process ends when the row is written.
-            file.setWriteTrouble { _ in .killedAfter }
+            file.setWriteFailure { _ in .killedAfter }
             #expect(throws: (any Error).self) { try cache.save(item) }
-            file.setWriteTrouble(nil)
+            file.setWriteFailure(nil)
             let next = try CloudCache(memory: file, container: phone, world: clock)
             try await next.sync()
             let saved = try await phone.privateCloudDatabase.record(for: item.recordID)
             #expect(saved["title"] == "Milk")
             // A full disk loses nothing.
-            file.setWriteTrouble { _ in .storageFull }
+            file.setWriteFailure { _ in .storageFull }
             item["title"] = "Oat milk"
             #expect(throws: CacheError.self) { try next.save(item) }
             #expect(try await next.record(for: item.recordID)?["title"] == "Milk")

@@ -36,7 +36,7 @@ extension ShoppingStore {
     }
 
     /// Announces why another person's list is gone.
-    func tellEnd(of listID: ListID, _ known: KnownList) async {
+    func notifyEnd(of listID: ListID, _ known: KnownList) async {
         let owner = known.share.map { ListSharing($0).owner?.name ?? "" } ?? ""
         let kind: ShoppingChange.Kind
         switch await end(of: known, ownedBy: listID.ownerName) {
@@ -45,7 +45,7 @@ extension ShoppingStore {
         case .success(nil): kind = .removedFromList
         case .failure: kind = .listUnshared
         }
-        tell(ShoppingChange(kind, listID: listID, listTitle: known.title, author: owner))
+        notify(ShoppingChange(kind, listID: listID, listTitle: known.title, author: owner))
     }
 
     private func end(
@@ -87,10 +87,10 @@ extension ShoppingStore {
             now.map { "\($0.key)\t\(ListText.oneLine($0.value))" }.sorted()
                 .joined(separator: "\n"))
         for (id, name) in now.sorted(by: { $0.value < $1.value }) where former[id] == nil {
-            try tellPerson(.personJoined(name: name), "joined", name, in: listID)
+            try notifyPerson(.personJoined(name: name), "joined", name, in: listID)
         }
         for (id, name) in former.sorted(by: { $0.value < $1.value }) where now[id] == nil {
-            try tellPerson(.personLeft(name: name), "left", name, in: listID)
+            try notifyPerson(.personLeft(name: name), "left", name, in: listID)
         }
         let isLonely =
             listID.isOwn && now.isEmpty && !former.isEmpty
@@ -103,7 +103,7 @@ extension ShoppingStore {
         }
     }
 
-    private func tellPerson(
+    private func notifyPerson(
         _ kind: ShoppingChange.Kind, _ action: String, _ name: String, in listID: ListID
     ) throws {
         let title = listsByID[listID]?.title ?? ""
@@ -111,6 +111,6 @@ extension ShoppingStore {
             ActivityEvent(
                 id: newID(), milliseconds: clock(), action: .init(rawValue: action), itemID: nil,
                 value: nil, device: "", author: name), of: listID.description)
-        tell(ShoppingChange(kind, listID: listID, listTitle: title))
+        notify(ShoppingChange(kind, listID: listID, listTitle: title))
     }
 }

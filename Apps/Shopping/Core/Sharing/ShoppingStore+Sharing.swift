@@ -210,7 +210,7 @@ extension ShoppingStore {
 
     func forgetList(_ listID: ListID, _ kind: ShoppingChange.Kind) {
         guard let known = listsByID.removeValue(forKey: listID) else { return }
-        tell(ShoppingChange(kind, listID: listID, listTitle: known.title))
+        notify(ShoppingChange(kind, listID: listID, listTitle: known.title))
     }
 }
 

@@ -60,7 +60,7 @@ extension CloudCache {
         let lost = try await file.disk.write { [self] in
             try removeEverythingHere(evenUnsent: choice == .remove)
         }
-        try await keeper.tidy()
+        try await cachedAssets.tidy()
         return lost
     }
 
@@ -107,7 +107,7 @@ extension CloudCache {
             store.forgetUser()
             store.clock.reset()
         }
-        for outcome in outcomes { observers.tell(outcome) }
+        for outcome in outcomes { observers.notify(outcome) }
         try file.pool.writeWithoutTransaction { database in
             // The rows are removed already. Overwriting the free pages too needs disk space and no
             // readers; without them the old content stays in free pages until SQLite reuses them.

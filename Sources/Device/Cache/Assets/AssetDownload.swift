@@ -60,7 +60,7 @@ struct AssetDownload: Sendable {
                 try await remote.download(key, of: id, field: field, startingAt: part.count) {
                     piece in
                     let count = try await DiskThread.run { try part.append(piece) }
-                    transfers.tell(transfer, movedBytes: count)
+                    transfers.report(transfer, movedBytes: count)
                 }
             }
         } catch let failure as SyncFailure {
@@ -95,7 +95,7 @@ struct AssetDownload: Sendable {
                 }
             }
         }
-        transfers.tell(transfer, movedBytes: part.count)
+        transfers.report(transfer, movedBytes: part.count)
     }
 }
 

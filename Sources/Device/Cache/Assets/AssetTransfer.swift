@@ -26,7 +26,7 @@ final class AssetTransfers: Sendable {
         observers.stream(bufferingPolicy: .bufferingNewest(100))
     }
 
-    func tell(_ transfer: AssetTransfer, movedBytes: Int64) {
+    func report(_ transfer: AssetTransfer, movedBytes: Int64) {
         var transfer = transfer
         transfer.movedBytes = movedBytes
         observers.send(transfer)

@@ -52,8 +52,8 @@ extension CloudCache {
         let assets = file.withFiles(try record.record()).assetFields.first { $0.key == key }
         for asset in assets?.assets ?? [] where asset.fileURL == nil {
             guard let value = asset.knownValue, let checksum = value.fileChecksum else { continue }
-            try await keeper.fetch(
-                AssetKeeper.Wanted(
+            try await cachedAssets.fetch(
+                CachedAssets.Wanted(
                     scope: scope, id: recordID, field: key, key: checksum,
                     sizeBytes: value.sizeBytes))
             guard asset.fileURL != nil else {
@@ -80,6 +80,6 @@ extension CloudCache {
     ///
     /// - Throws: ``CacheError`` `inUse` while a file is being saved, or SQLite's error.
     public func removeDownloadedAssets(downTo bytes: Int64 = 0) async throws {
-        try await keeper.evict(downTo: bytes)
+        try await cachedAssets.evict(downTo: bytes)
     }
 }

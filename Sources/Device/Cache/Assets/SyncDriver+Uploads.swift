@@ -54,9 +54,9 @@ extension SyncDriver {
                     OutgoingAsset(
                         url: store.file.assets.url(kept.file), sizeBytes: kept.sizeBytes, id: id,
                         recordType: item.change.client?.type ?? "", field: field)
-                ) { store.file.assets.transfers.tell(transfer, movedBytes: $0) }
+                ) { store.file.assets.transfers.report(transfer, movedBytes: $0) }
                 try await disk.write { try store.uploaded(kept, as: value, for: item) }
-                store.file.assets.transfers.tell(transfer, movedBytes: kept.sizeBytes)
+                store.file.assets.transfers.report(transfer, movedBytes: kept.sizeBytes)
             } catch let failure as SyncFailure where failure.isOfOneRecord {
                 return failure
             }

@@ -42,7 +42,7 @@ extension CloudCache {
         let before = await fetchedCount()
         for database in databases {
             guard let hint = database.driver.remote.hint(of: notification) else { continue }
-            await database.driver.heard(hint)
+            await database.driver.receive(hint)
         }
         do {
             try await sync(within: seconds)

@@ -92,7 +92,7 @@ final class NetworkWatch: Sendable {
                     continue
                 }
                 guard count > 0 else { return hasArrived }
-                hasArrived = hasArrived || tellsOfArrival(buffer[..<count])
+                hasArrived = hasArrived || reportsArrival(buffer[..<count])
             }
         }
 
@@ -100,7 +100,7 @@ final class NetworkWatch: Sendable {
         ///
         /// Each begins with its length and type in the machine's byte order, and is padded to four
         /// bytes.
-        static func tellsOfArrival(_ messages: ArraySlice<UInt8>) -> Bool {
+        static func reportsArrival(_ messages: ArraySlice<UInt8>) -> Bool {
             var rest = messages
             while rest.count >= 16 {
                 let (length, type) = rest.withUnsafeBytes { bytes in

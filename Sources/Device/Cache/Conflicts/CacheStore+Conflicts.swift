@@ -9,7 +9,7 @@ extension CacheStore {
     ///
     /// - Parameter countsRound: whether this counts against the bound of resending; a page of changes
     ///   does not, as each comes from a real edit elsewhere.
-    func meet(
+    func resolveConflict(
         _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -35,10 +35,10 @@ extension CacheStore {
             answered.withoutPlainValues(
                 of: encryptedKeys(ofType: answered.type).union(here?.encryptedKeys ?? [])
                     .union(row.base?.encryptedKeys ?? [])))
-        if try meetNewer(server, row, zone, &outcome, database) { return }
+        if try resolveNewerRecord(server, row, zone, &outcome, database) { return }
         guard row.change.kind == .save, let client = here else {
             row.change.conflictRounds += countsRound ? 1 : 0
-            return try meetDeletion(here: row, server, zone, &outcome, database)
+            return try keepDeletion(here: row, server, zone, &outcome, database)
         }
         if client.hasSameContent(as: server) {
             // This device's own save, whose answer was lost, or the same edit elsewhere.
@@ -96,7 +96,7 @@ extension CacheStore {
 
     /// A record that was deleted here stays deleted, regardless of edits elsewhere, unless it no longer exists and
     /// another record of its name was created since.
-    private func meetDeletion(
+    private func keepDeletion(
         here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -216,7 +216,7 @@ extension CacheStore {
             row.change.generation += 1
             outcome.changedIDs.insert(merged.id)
         }
-        try tell(of: conflict, against: merged, &outcome)
+        try reportResolution(of: conflict, against: merged, &outcome)
         if merged.hasSameContent(as: server) {
             // The service's record already has all local changes.
             try removePending(row, database)
@@ -233,11 +233,11 @@ extension CacheStore {
         try removePending(row, database)
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
-        try tell(of: conflict, against: conflict.server, &outcome)
+        try reportResolution(of: conflict, against: conflict.server, &outcome)
     }
 
     /// Reports to the app which edits were overruled, this device's and others'.
-    func tell(
+    func reportResolution(
         of conflict: SyncConflict, against kept: RecordSnapshot, _ outcome: inout CacheOutcome
     ) throws {
         let stamps = resolver.editStamps

@@ -41,7 +41,7 @@ extension CacheStore {
         let before = clock.offsetMilliseconds
         do {
             return try write { database, outcome in
-                let offset = clock.takeHeard()
+                let offset = clock.applyCorrection()
                 let isFirst = try flag(.clockOffset, database) == nil
                 if isFirst, offset != 0, try flag(.lastFetch, database) == nil,
                     try flag(.lastSend, database) == nil

@@ -14,7 +14,7 @@ final class ServiceClock: Sendable {
         /// When the current batch was sent.
         var sent: Int64?
         /// The correction by answers since.
-        var heard: Int64?
+        var correction: Int64?
         /// Whether the file has a correction.
         var isKept: Bool
     }
@@ -37,26 +37,26 @@ final class ServiceClock: Sendable {
 
     /// Whether the correction by answers differs from the one in the file.
     var isToBeKept: Bool {
-        state.withLock { $0.heard != nil && (!$0.isKept || $0.heard != $0.offset) }
+        state.withLock { $0.correction != nil && (!$0.isKept || $0.correction != $0.offset) }
     }
 
     /// Notes the time of an answer.
-    func hear(_ time: AnswerTime) {
+    func receive(_ time: AnswerTime) {
         let now = world.nowMilliseconds()
         let least = time.milliseconds &- now
         let most = least &+ time.stepMilliseconds &- 1 &+ time.elapsedMilliseconds
         state.withLock { state in
-            let known = state.heard ?? state.offset
-            state.heard = (least...most).contains(known) ? known : least &+ (most &- least) / 2
+            let known = state.correction ?? state.offset
+            state.correction = (least...most).contains(known) ? known : least &+ (most &- least) / 2
         }
     }
 
     /// Applies the correction by answers.
     ///
     /// - Returns: the correction in milliseconds.
-    func takeHeard() -> Int64 {
+    func applyCorrection() -> Int64 {
         state.withLock { state in
-            state.offset = state.heard ?? state.offset
+            state.offset = state.correction ?? state.offset
             state.isKept = true
             return state.offset
         }
@@ -100,7 +100,7 @@ final class ServiceClock: Sendable {
                 offset = max(offset, newest &- now)
             }
             if let newest = fetched.max() { offset = max(offset, newest &- now) }
-            state.heard = nil
+            state.correction = nil
             guard offset != state.offset else { return nil }
             state.offset = offset
             return offset

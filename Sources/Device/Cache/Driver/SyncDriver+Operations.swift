@@ -6,21 +6,21 @@ import StratusSync
 extension SyncDriver {
     func perform(_ operation: SyncOperation) async {
         let clock = store.clock
-        await AnswerTime.$listener.withValue(AnswerTime.Listener { clock.hear($0) }) {
-            await performHeard(operation)
+        await AnswerTime.$listener.withValue(AnswerTime.Listener { clock.receive($0) }) {
+            await performMeasured(operation)
         }
     }
 
-    private func performHeard(_ operation: SyncOperation) async {
+    private func performMeasured(_ operation: SyncOperation) async {
         var batch: [OutgoingChange] = []
         // The identifier of a request that changes something.
         var operationID: String?
         if case .fetchZoneChanges = operation {} else { dropPageAhead() }
         do {
             guard try store.claim(for: try await remote.userRecordName()) else {
-                let isNobodys = try store.isMadeByNobody()
-                if !isNobodys { noteAccount(.otherUser) }
-                haltSession(isNobodys ? .unclaimedRecords : .otherAccount)
+                let hasNoOwner = try store.isMadeByNobody()
+                if !hasNoOwner { noteAccount(.otherUser) }
+                haltSession(hasNoOwner ? .unclaimedRecords : .otherAccount)
                 return
             }
             noteAccount(.available)
@@ -64,7 +64,7 @@ extension SyncDriver {
 
     /// Stores what the answers so far showed about this device's clock.
     private func keepServiceTime() throws {
-        if let outcome = try store.keepServiceTime() { observers.tell(outcome) }
+        if let outcome = try store.keepServiceTime() { observers.notify(outcome) }
     }
 
     /// Handles an error of this device's own file: on a full disk nothing is lost, and the work is
@@ -85,7 +85,7 @@ extension SyncDriver {
         } catch {
             haltSession(.localStorage("\(error)"))
         }
-        if isFirst { observers.tell(CacheOutcome(events: [.storageFull])) }
+        if isFirst { observers.notify(CacheOutcome(events: [.storageFull])) }
         giveUpWaiting(error)
     }
 
@@ -104,7 +104,7 @@ extension SyncDriver {
         }
         session.zonesChanged(Array(outcome.staleZones))
         try noteSendable()
-        observers.tell(outcome)
+        observers.notify(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 
@@ -152,7 +152,7 @@ extension SyncDriver {
             let state = try store.state(of: zone)
             if state == .unwanted || state == .replaced { return true }
             session.zoneKept(zone)
-            try hear(of: zone)
+            try updateState(of: zone)
             return false
         }
     }
@@ -196,7 +196,7 @@ extension SyncDriver {
             if !page.moreComing { break }
         }
         let written = try store.apply(
-            all, isFull: start == nil, doubted: session.zonesInDoubt,
+            all, isFull: start == nil, unconfirmed: session.unconfirmedZones,
             returned: try await zonesReturned(in: all))
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
@@ -206,7 +206,7 @@ extension SyncDriver {
         operationNotes["zones"] = "\(all.changed.count)"
         operationNotes["deletedZones"] = "\(all.deleted.count)"
         noteFetched(written.outcome)
-        observers.tell(written.outcome)
+        observers.notify(written.outcome)
     }
 
     /// The zones that were deleted before the service lost history and exist again because of that,
@@ -277,7 +277,7 @@ extension SyncDriver {
             itemLimit: itemLimit, bytesLimit: bytesLimit, withholding: session.withheldOwners,
             deletionsFirst: session.isQuotaExceeded, operation: operation
         ) { outcome in
-            if !outcome.events.isEmpty { observers.tell(outcome) }
+            if !outcome.events.isEmpty { observers.notify(outcome) }
         }
     }
 
@@ -296,15 +296,15 @@ extension SyncDriver {
             return ItemOutcome(item.change)
         }
         let wasQuotaExceeded = session.isQuotaExceeded
-        let verdicts = session.sent(outcomes, at: now)
+        let dispositions = session.sent(outcomes, at: now)
         let outcome = try store.confirm(
-            batch, answers, verdicts, wereSent: wereSent, operationID: operationID)
+            batch, answers, dispositions, wereSent: wereSent, operationID: operationID)
         try noteSendable()
         for zone in outcome.staleZones { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"
-        operationNotes["confirmed"] = "\(verdicts.count { $0 == .confirmed })"
-        operationNotes["conflicts"] = "\(verdicts.count { $0 == .conflict })"
-        tellOfQuota(wasQuotaExceeded)
+        operationNotes["confirmed"] = "\(dispositions.count { $0 == .confirmed })"
+        operationNotes["conflicts"] = "\(dispositions.count { $0 == .conflict })"
+        reportQuota(wasQuotaExceeded)
         finish(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
@@ -359,33 +359,33 @@ extension SyncDriver {
             case .zonePurged(let zone):
                 let (outcome, recreated) = try store.purge(zone)
                 for zone in recreated { session.zoneWanted(zone) }
-                observers.tell(outcome)
+                observers.notify(outcome)
             case .setAsideBatch(let failure):
-                observers.tell(try store.setAside(batch, failure))
+                observers.notify(try store.setAside(batch, failure))
             }
             try noteSendable()
         } catch {
             storageFailed(error)
         }
-        tellOfQuota(wasQuotaExceeded)
+        reportQuota(wasQuotaExceeded)
         if let halt = session.halt { haltSession(halt) }
     }
 
     private func finish(_ outcome: CacheOutcome) {
-        observers.tell(outcome)
+        observers.notify(outcome)
         if let reason = outcome.haltReason { haltSession(.requested(reason)) }
     }
 
     private func haltSession(_ reason: HaltReason) {
         session.halt(reason)
         log.note(.error, "halted", ["reason": "\(reason.summary)"])
-        observers.tell(CacheOutcome(events: [.halted(reason)]))
+        observers.notify(CacheOutcome(events: [.halted(reason)]))
     }
 
-    private func tellOfQuota(_ wasExceeded: Bool) {
+    private func reportQuota(_ wasExceeded: Bool) {
         guard session.isQuotaExceeded, !wasExceeded, let failure = session.lastFailure else {
             return
         }
-        observers.tell(CacheOutcome(events: [.quotaExceeded(failure)]))
+        observers.notify(CacheOutcome(events: [.quotaExceeded(failure)]))
     }
 }

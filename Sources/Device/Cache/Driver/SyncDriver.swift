@@ -64,7 +64,7 @@ actor SyncDriver {
         session = SyncSession(
             settings: settings, backlog: try store.backlog(), random: { world.random() })
         // Zones that wait for a newer app.
-        session.focus = FetchFocus(contains: { zone in
+        session.fetchScope = FetchScope(contains: { zone in
             !store.held.withLock { $0.values.contains(zone) }
         })
     }
@@ -87,7 +87,7 @@ actor SyncDriver {
         if hintTask == nil, settings.listensForNotifications {
             let hints = remote.hints()
             hintTask = world.startTask("cache hints") {
-                for await event in hints where !Task.isCancelled { await self.heard(event) }
+                for await event in hints where !Task.isCancelled { await self.receive(event) }
             }
         }
         pause.wake()
@@ -100,16 +100,16 @@ actor SyncDriver {
         change { $0.accountChanged(at: $1) }
     }
 
-    private func heard(_ event: HintEvent) {
+    private func receive(_ event: HintEvent) {
         switch event {
         case .opened: change { session, _ in session.channelOpened() }
-        case .hint(let hint): heard(hint)
+        case .hint(let hint): receive(hint)
         case .closed: change { $0.channelClosed(at: $1) }
         }
     }
 
     /// Handles a hint. A hint about an unknown zone leads to a fetch of the database's changes.
-    func heard(_ hint: ChangeHint) {
+    func receive(_ hint: ChangeHint) {
         // After a hint during an operation the zone is fetched again anyway. Without an operation
         // the next fetch must contain the change, and a page that was requested earlier may not.
         if session.operation == nil { dropPageAhead() }
@@ -197,21 +197,21 @@ actor SyncDriver {
     /// Reads the app's changes from the inbox. The wanted state of a zone is read from the file: a
     /// late message of a deletion could otherwise delete a zone that was created again meanwhile.
     func readInbox() {
-        let heard = inbox.withLock { inbox in
+        let received = inbox.withLock { inbox in
             defer { inbox = Inbox() }
             return inbox
         }
         do {
-            for zone in heard.zones { try hear(of: zone) }
+            for zone in received.zones { try updateState(of: zone) }
         } catch {
             session.halt(.localStorage("\(error)"))
         }
-        if heard.needsFetch { session.notified(of: nil) }
-        if heard.hasChanges { session.localChange(at: now) }
+        if received.needsFetch { session.notified(of: nil) }
+        if received.hasChanges { session.localChange(at: now) }
         pause.wake()
     }
 
-    func hear(of zone: ZoneID) throws {
+    func updateState(of zone: ZoneID) throws {
         switch try store.state(of: zone) {
         case .unwanted: session.zoneUnwanted(zone)
         case .replaced:
@@ -282,9 +282,9 @@ actor SyncDriver {
                 await wait(until: uptimeSeconds)
             case .rest(let uptimeSeconds):
                 dropPageAhead()
-                if session.isEnabled, hasUnheardChanges() { continue }
+                if session.isEnabled, hasUnreceivedChanges() { continue }
                 if isStarted, reasonForRest == nil {
-                    observers.tellRest(hasChanges: fetchedCount != restedCount)
+                    observers.notifyRest(hasChanges: fetchedCount != restedCount)
                     restedCount = fetchedCount
                 }
                 finishWaiters(reasonForRest)
@@ -306,7 +306,7 @@ actor SyncDriver {
     }
 
     /// Whether the file has changes whose message has not arrived yet.
-    private func hasUnheardChanges() -> Bool {
+    private func hasUnreceivedChanges() -> Bool {
         do {
             try absorbBacklog()
         } catch {
@@ -353,7 +353,7 @@ actor SyncDriver {
     }
 
     /// Handles a write of another process: the loop continues with the file's new state.
-    func heardOfOtherProcess() {
+    func receiveWriteOfOtherProcess() {
         do {
             try store.readHeldZones()
             session.setEnabled(try store.backlog().isEnabled, at: now)

@@ -114,7 +114,7 @@ actor SyncTurn {
     }
 
     /// Handles a write of another process, or its release of the lock.
-    func heardOfOthers(hasChanges: Bool) async {
+    func observeOtherProcess(hasChanges: Bool) async {
         for signal in signals.inOrder { signal.wake() }
         if hasChanges { await absorb() }
         guard isHeld, answering == nil else { return }
@@ -213,7 +213,7 @@ actor SyncTurn {
     }
 
     private func absorb() async {
-        for driver in drivers { await driver.heardOfOtherProcess() }
+        for driver in drivers { await driver.receiveWriteOfOtherProcess() }
     }
 
     private func syncDrivers() async throws {

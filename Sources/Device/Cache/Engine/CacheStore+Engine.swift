@@ -36,16 +36,16 @@ extension CacheStore {
     ///
     /// - Parameters:
     ///   - generations: those of the zones, if the service says so.
-    ///   - doubted: as in ``apply(_:isFull:doubted:)``.
+    ///   - unconfirmed: as in ``apply(_:isFull:unconfirmed:)``.
     /// - Returns: also the zones that are created again, with their records.
     func applyFromEngine(
         changed: [ZoneID], deleted: [(ZoneID, ZoneDeletionReason)],
-        generations: [ZoneID: Int64] = [:], doubted: [ZoneID] = []
+        generations: [ZoneID: Int64] = [:], unconfirmed: [ZoneID] = []
     ) throws -> (outcome: CacheOutcome, recreated: [ZoneID]) {
         var page = DatabasePage(
             changed: changed, deleted: deleted.map { (zone: $0.0, reason: $0.1) }, token: "")
         page.generations = generations
-        let (outcome, _, recreated) = try apply(page, isFull: false, doubted: doubted)
+        let (outcome, _, recreated) = try apply(page, isFull: false, unconfirmed: unconfirmed)
         return (outcome, recreated)
     }
 
@@ -83,11 +83,11 @@ extension CacheStore {
 
     /// Notes that a zone is missing: changes that were sent into it without an answer did not stay, and neither did
     /// records that were deleted in it.
-    func heardOfMissing(_ zone: ZoneID) throws {
+    func noteMissing(_ zone: ZoneID) throws {
         try file.write { database in
             guard let row = try self.zone(zone, database) else { return }
-            try heardOfDeletions(in: row, database)
-            try heardOfUnanswered(in: row, database)
+            try allowRecreations(in: row, database)
+            try requeueUnanswered(in: row, database)
         }
     }
 

@@ -23,7 +23,7 @@ extension EngineStore {
         case .fetchedRecordZoneChanges(let changes): try fetched(changes, engine)
         case .didFetchRecordZoneChanges(let zone): try ended(zone, engine)
         case .didFetchChanges:
-            try decideDoubts(engine)
+            try resolveUnconfirmed(engine)
             state.withLock { $0.recoveryPause.reset() }
         default: break
         }
@@ -43,9 +43,9 @@ extension EngineStore {
             deleted: deleted.map { (ZoneID($0.zoneID), ZoneDeletionReason($0.reason)) },
             generations: Dictionary(
                 uniqueKeysWithValues: changes.generations.map { (ZoneID($0.key), $0.value) }),
-            doubted: missing)
-        cache.observers.tell(outcome)
-        forgetDoubts(changed + deleted.map { ZoneID($0.zoneID) })
+            unconfirmed: missing)
+        cache.observers.notify(outcome)
+        forgetUnconfirmed(changed + deleted.map { ZoneID($0.zoneID) })
         try refresh(
             try Set(missing).union(recreated).flatMap { try store.pendingIDs(in: $0) }, engine)
     }
@@ -67,7 +67,7 @@ extension EngineStore {
                     deletion.createdMilliseconds
             }
             try beginFetch(of: zone, engine)
-            cache.observers.tell(try store.applyFromEngine(page, of: zone))
+            cache.observers.notify(try store.applyFromEngine(page, of: zone))
             try refresh(
                 (records[zone] ?? []).map(\.id) + deleted.map { RecordID($0.recordID) }, engine)
         }
@@ -91,13 +91,13 @@ extension EngineStore {
         switch fetch.error?.code {
         case nil:
             try beginFetch(of: zone, engine)
-            cache.observers.tell(try store.endFetchFromEngine(zone))
-            forgetDoubts([zone])
+            cache.observers.notify(try store.endFetchFromEngine(zone))
+            forgetUnconfirmed([zone])
             // Lost records are sent again.
             try addMissing(in: zone, engine)
         case .zoneNotFound, .userDeletedZone:
-            try store.heardOfMissing(zone)
-            doubt(zone, engine)
+            try store.noteMissing(zone)
+            noteUnconfirmed(zone, engine)
         default: return
         }
         state.withLock { $0.fetches[zone] = nil }
@@ -105,32 +105,32 @@ extension EngineStore {
     }
 
     /// Handles a missing zone: the database's changes show whether it was deleted.
-    private func doubt(_ zone: ZoneID, _ engine: CKSyncEngine) {
+    private func noteUnconfirmed(_ zone: ZoneID, _ engine: CKSyncEngine) {
         let count = engine.state.databaseFetchCount
-        state.withLock { $0.zonesInDoubt[zone] = count }
+        state.withLock { $0.unconfirmedZones[zone] = count }
     }
 
-    /// Ends the doubt about zones that exist, or that are known to be deleted.
-    private func forgetDoubts(_ zones: [ZoneID]) {
+    /// Forgets unconfirmed zones that exist, or that are known to be deleted.
+    private func forgetUnconfirmed(_ zones: [ZoneID]) {
         state.withLock { state in
-            for zone in zones { state.zonesInDoubt[zone] = nil }
+            for zone in zones { state.unconfirmedZones[zone] = nil }
         }
     }
 
     /// Creates each missing zone without a known deletion again, with its records on this device.
-    private func decideDoubts(_ engine: CKSyncEngine) throws {
+    private func resolveUnconfirmed(_ engine: CKSyncEngine) throws {
         let count = engine.state.databaseFetchCount
-        let doubted = state.withLock { state in
-            let doubted = state.zonesInDoubt.filter { $0.value < count }.map(\.key)
-            for zone in doubted { state.zonesInDoubt[zone] = nil }
-            return doubted.sorted { $0.name < $1.name }
+        let unconfirmed = state.withLock { state in
+            let unconfirmed = state.unconfirmedZones.filter { $0.value < count }.map(\.key)
+            for zone in unconfirmed { state.unconfirmedZones[zone] = nil }
+            return unconfirmed.sorted { $0.name < $1.name }
         }
-        guard !doubted.isEmpty else { return }
-        cache.observers.tell(
-            try store.applyFromEngine(changed: [], deleted: [], doubted: doubted).outcome)
+        guard !unconfirmed.isEmpty else { return }
+        cache.observers.notify(
+            try store.applyFromEngine(changed: [], deleted: [], unconfirmed: unconfirmed).outcome)
         // A zone that is created again is fetched from its beginning.
-        for zone in doubted { engine.state.forget(zone) }
-        try refresh(try doubted.flatMap { try store.pendingIDs(in: $0) }, engine)
+        for zone in unconfirmed { engine.state.forget(zone) }
+        try refresh(try unconfirmed.flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
     /// Adds the pending changes of a zone that the engine does not have yet.
@@ -163,9 +163,9 @@ extension EngineStore {
             default: break
             }
         }
-        forgetDoubts(created)
+        forgetUnconfirmed(created)
         let outcome = try store.zonesModified(created: created, deleted: deleted, refused: refused)
-        cache.observers.tell(outcome)
+        cache.observers.notify(outcome)
         // Zones that are still there, or that others created under the name since.
         for zone in outcome.staleZones {
             engine.state.forget(zone)
@@ -179,12 +179,12 @@ extension EngineStore {
     ) throws {
         var batch: [OutgoingChange] = []
         var answers: [OutgoingAnswer] = []
-        var verdicts: [ItemVerdict] = []
-        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ verdict: ItemVerdict) {
+        var dispositions: [ItemDisposition] = []
+        func add(_ id: RecordID, _ answer: OutgoingAnswer, _ disposition: ItemDisposition) {
             guard let item = state.withLock({ $0.sent.removeValue(forKey: id) }) else { return }
             batch.append(item)
             answers.append(answer)
-            verdicts.append(verdict)
+            dispositions.append(disposition)
         }
         for record in sent.savedRecords {
             guard let system = try RecordSnapshot(record).system else { continue }
@@ -198,9 +198,9 @@ extension EngineStore {
             let server = try failed.error.serverRecord.map { try RecordSnapshot($0) }
             add(
                 RecordID(failed.record.recordID), .failed(failure, server: server),
-                verdict(on: .forSave(failure.code), failure))
+                disposition(on: .forSave(failure.code), failure))
             if [.zoneNotFound, .userDeletedZone].contains(failure.code) {
-                doubt(ZoneID(failed.record.recordID.zoneID), engine)
+                noteUnconfirmed(ZoneID(failed.record.recordID.zoneID), engine)
             }
         }
         for (id, error) in sent.failedRecordDeletes {
@@ -208,15 +208,15 @@ extension EngineStore {
             let server = try error.serverRecord.map { try RecordSnapshot($0) }
             add(
                 RecordID(id), .failed(failure, server: server),
-                verdict(on: .forDelete(failure.code), failure))
+                disposition(on: .forDelete(failure.code), failure))
         }
         let ids = batch.map(\.change.id)
-        cache.observers.tell(try store.confirm(batch, answers, verdicts))
+        cache.observers.notify(try store.confirm(batch, answers, dispositions))
         try refresh(ids, engine)
     }
 
     /// Decides what happens to an item that failed; after a transient failure it waits in the queue.
-    private func verdict(on action: RecoveryAction, _ failure: SyncFailure) -> ItemVerdict {
+    private func disposition(on action: RecoveryAction, _ failure: SyncFailure) -> ItemDisposition {
         switch action {
         case .resolveConflict: .conflict
         case .decideDeletion: .deletedElsewhere

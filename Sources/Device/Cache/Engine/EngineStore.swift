@@ -45,7 +45,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         /// The fetches from the beginning that were begun here, by zone.
         var fetches: [ZoneID: Int] = [:]
         /// Zones that were missing, with the number of database fetches before that.
-        var zonesInDoubt: [ZoneID: Int] = [:]
+        var unconfirmedZones: [ZoneID: Int] = [:]
         /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is
         /// sent, until the data is fetched again.
         var failure: (any Error)?
@@ -196,13 +196,13 @@ public final class EngineStore: CKSyncEngineDelegate {
             guard failure == nil else { return nil }
             try noteUnsent()
             try await askForChanges(syncEngine)
-            let doubted = state.withLock { $0.zonesInDoubt }
-            let room = CKSyncEngine.RecordZoneChangeBatch.room
+            let unconfirmed = state.withLock { $0.unconfirmedZones }
+            let batchLimits = CKSyncEngine.RecordZoneChangeBatch.batchLimits
             let (batch, stale, outcome) = try store.outgoing(
-                wanted.map { RecordID($0.recordID) }.filter { doubted[$0.zoneID] == nil },
-                itemLimit: room.itemLimit,
-                bytesLimit: room.bytesLimit)
-            if !outcome.events.isEmpty { cache.observers.tell(outcome) }
+                wanted.map { RecordID($0.recordID) }.filter { unconfirmed[$0.zoneID] == nil },
+                itemLimit: batchLimits.itemLimit,
+                bytesLimit: batchLimits.bytesLimit)
+            if !outcome.events.isEmpty { cache.observers.notify(outcome) }
             let gone = Set(stale.map { CKRecord.ID($0) })
             syncEngine.state.remove(
                 pendingRecordZoneChanges: wanted.filter { gone.contains($0.recordID) })
@@ -243,7 +243,7 @@ public final class EngineStore: CKSyncEngineDelegate {
     /// the zone's changes were fetched, because the record may have been deleted since; nothing is sent into a missing
     /// zone before the database's changes were fetched. The cache has the same rules.
     private func askForChanges(_ engine: CKSyncEngine) async throws {
-        if state.withLock({ !$0.zonesInDoubt.isEmpty }) { await engine.fetchSoon(nil) }
+        if state.withLock({ !$0.unconfirmedZones.isEmpty }) { await engine.fetchSoon(nil) }
         for zone in try store.zonesAwaited() { await engine.fetchSoon(zone) }
     }
 

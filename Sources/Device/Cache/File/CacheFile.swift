@@ -120,14 +120,14 @@ final class CacheFile: Sendable {
         try notingDamage {
             do {
                 let pool = try pool
-                let trouble = memory?.nextWriteTrouble()
-                if trouble == .storageFull {
+                let failure = memory?.nextWriteFailure()
+                if failure == .storageFull {
                     throw DatabaseError(
                         resultCode: .SQLITE_FULL, message: "The test filled the disk.")
                 }
-                if trouble == .killedBefore { throw killed() }
+                if failure == .killedBefore { throw killed() }
                 let value = try writeWithEvents(in: pool, body)
-                if trouble == .killedAfter { throw killed() }
+                if failure == .killedAfter { throw killed() }
                 lock.touch()
                 return value
             } catch let error as DatabaseError

@@ -11,14 +11,14 @@ import Synchronization
 ///
 /// ```swift
 /// let file = try MemoryCacheFile()
-/// file.setWriteTrouble { $0 == 7 ? .killedAfter : nil }
+/// file.setWriteFailure { $0 == 7 ? .killedAfter : nil }
 /// let cache = try CloudCache(memory: file, container: container)
 /// // … its seventh write is committed, and is the last thing that it does.
 /// let next = try CloudCache(memory: file, container: container)
 /// ```
 public final class MemoryCacheFile: Sendable {
     /// How a write fails.
-    public enum WriteTrouble: Hashable, Sendable {
+    public enum WriteFailure: Hashable, Sendable {
         /// The storage is full: the write fails, and nothing of it is kept.
         case storageFull
         /// The process ends before the write: nothing of it is kept.
@@ -29,7 +29,7 @@ public final class MemoryCacheFile: Sendable {
 
     private struct State {
         var writeCount = 0
-        var trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?
+        var failure: (@Sendable (_ number: Int) -> WriteFailure?)?
         var syncs: ObjectIdentifier?
         /// The watches of the caches that have the file open, in the order in which they opened it.
         var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
@@ -48,7 +48,7 @@ public final class MemoryCacheFile: Sendable {
     let assetFolder: String?
     private let state = Mutex(State())
     /// Where the connection is kept for reuse once the file is no longer used, and for which kind of files.
-    private let heir: (spares: SpareConnections<AppStatements>, kind: String)?
+    private let sparePool: (spares: SpareConnections<AppStatements>, kind: String)?
 
     /// Makes an empty file.
     ///
@@ -57,7 +57,7 @@ public final class MemoryCacheFile: Sendable {
     /// - Throws: SQLite's error.
     public init(assetFolder: URL? = nil) throws {
         self.assetFolder = assetFolder?.path
-        heir = nil
+        sparePool = nil
         (queue, appStatements) = try Self.opened()
     }
 
@@ -68,13 +68,13 @@ public final class MemoryCacheFile: Sendable {
         assetFolder: URL?, from spares: SpareCacheFiles, kind: String
     ) throws {
         self.assetFolder = assetFolder?.path
-        heir = (spares.connections, kind)
+        sparePool = (spares.connections, kind)
         (queue, appStatements) =
             try spares.connections.take(kind: kind, as: Self.new.get()) ?? Self.opened()
     }
 
     deinit {
-        if let heir { heir.spares.give(queue, appStatements, kind: heir.kind) }
+        if let sparePool { sparePool.spares.give(queue, appStatements, kind: sparePool.kind) }
     }
 
     private static func opened() throws -> (DatabaseQueue, AppStatements) {
@@ -97,10 +97,10 @@ public final class MemoryCacheFile: Sendable {
 
     /// Sets which writes fail from now on, and how.
     ///
-    /// - Parameter trouble: called before each write with its number, from 1; it returns nil for a write that succeeds.
+    /// - Parameter failure: called before each write with its number, from 1; it returns nil for a write that succeeds.
     ///   Pass nil to let all writes succeed.
-    public func setWriteTrouble(_ trouble: (@Sendable (_ number: Int) -> WriteTrouble?)?) {
-        state.withLock { $0.trouble = trouble }
+    public func setWriteFailure(_ failure: (@Sendable (_ number: Int) -> WriteFailure?)?) {
+        state.withLock { $0.failure = failure }
     }
 
     /// Changes the file behind the caches' back, as a faulty release could have.
@@ -124,12 +124,12 @@ public final class MemoryCacheFile: Sendable {
         try queue.unsafeRead { try StoredCacheFile.rowCounts($0) }
     }
 
-    func nextWriteTrouble() -> WriteTrouble? {
-        let (number, trouble) = state.withLock { state in
+    func nextWriteFailure() -> WriteFailure? {
+        let (number, failure) = state.withLock { state in
             state.writeCount += 1
-            return (state.writeCount, state.trouble)
+            return (state.writeCount, state.failure)
         }
-        return trouble?(number)
+        return failure?(number)
     }
 
     /// - Returns: whether the cache of this lock is the one that syncs.

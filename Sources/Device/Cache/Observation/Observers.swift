@@ -38,7 +38,7 @@ final class Observers: Sendable {
         atRest.withLock { $0 = body }
     }
 
-    func tellRest(hasChanges: Bool) { atRest.withLock { $0 }?(hasChanges) }
+    func notifyRest(hasChanges: Bool) { atRest.withLock { $0 }?(hasChanges) }
 
     func changes<ID>(
         in scope: CKDatabase.Scope, _ makeID: @escaping @Sendable (RecordID) -> ID
@@ -98,7 +98,7 @@ final class Observers: Sendable {
     /// How many observers of records there are.
     var rowObserverCount: Int { state.withLock { $0.rows.count } }
 
-    private func tellRowObservers(_ outcome: CacheOutcome) {
+    private func notifyRowObservers(_ outcome: CacheOutcome) {
         guard outcome.isWhole || !outcome.rows.isEmpty || outcome.fetched != nil else { return }
         for observer in state.withLock({ $0.rows.inOrder }) where observer.notes.add(outcome) {
             observer.wake.yield()
@@ -109,9 +109,9 @@ final class Observers: Sendable {
         for reader in state.withLock({ $0.reports.inOrder }) { reader.yield() }
     }
 
-    func tell(_ outcome: CacheOutcome) {
+    func notify(_ outcome: CacheOutcome) {
         defer { afterwards.withLock { $0 }?() }
-        tellRowObservers(outcome)
+        notifyRowObservers(outcome)
         guard !outcome.changedIDs.isEmpty || !outcome.events.isEmpty else { return }
         // Woken outside the lock, because an observer may read at once.
         let (changes, events) = state.withLock {

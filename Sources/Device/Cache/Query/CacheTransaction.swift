@@ -155,11 +155,11 @@ extension CloudCache {
         for (store, fields) in done.encrypted { store.remember(fields) }
         for (record, edit) in done.taken { record.keep(edit) }
         for (database, outcome) in done.outcomes {
-            observers.tell(outcome)
+            observers.notify(outcome)
             let zones = done.wantedZones.filter { $0.database.scope == database.scope }
                 .flatMap(\.zones)
             if !outcome.changedIDs.isEmpty {
-                database.tellDriver(ofZones: zones, hasChanges: true)
+                database.notifyDriver(ofZones: zones, hasChanges: true)
             }
         }
         return value

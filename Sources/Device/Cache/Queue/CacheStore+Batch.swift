@@ -55,11 +55,11 @@ extension CacheStore {
     ///   - owners: zone owners whose quota is exceeded; saves into their zones are left out.
     ///   - deletionsFirst: whether deletions, which free storage, are sent before saves.
     ///   - operation: the request that takes the batch.
-    ///   - tell: called with what was set aside instead; see ``Departures``.
+    ///   - report: called with what was set aside instead; see ``Departures``.
     func nextBatch(
         itemLimit: Int, bytesLimit: Int, withholding owners: Set<String> = [],
         deletionsFirst: Bool = false, operation: SentOperation? = nil,
-        tell: (CacheOutcome) -> Void = { _ in }
+        report: (CacheOutcome) -> Void = { _ in }
     ) throws -> [OutgoingChange] {
         let (changes, outcome) = try file.write { database in
             let zones = try zonesToSend(database)
@@ -99,7 +99,7 @@ extension CacheStore {
             }
             return (batch.changes, try setAside(departures.refused, database))
         }
-        tell(outcome)
+        report(outcome)
         return changes
     }
 

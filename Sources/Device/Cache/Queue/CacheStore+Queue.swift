@@ -40,7 +40,7 @@ extension CacheStore {
     ///   - wereSent: whether the answers are to the records, not to uploads of their files.
     ///   - operationID: the identifier of the request that was answered.
     func confirm(
-        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ verdicts: [ItemVerdict],
+        _ batch: [OutgoingChange], _ answers: [OutgoingAnswer], _ dispositions: [ItemDisposition],
         wereSent: Bool = true, operationID: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
@@ -49,11 +49,11 @@ extension CacheStore {
                 if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }
             }
             try noteTimes(saved: saved, database)
-            if verdicts.contains(.confirmed) {
+            if dispositions.contains(.confirmed) {
                 try setFlag(.lastSend, "\(world.nowMilliseconds())", database)
             }
             try noteSentTags(batch, answers, database)
-            for ((item, answer), verdict) in zip(zip(batch, answers), verdicts) {
+            for ((item, answer), disposition) in zip(zip(batch, answers), dispositions) {
                 let id = item.change.id
                 guard case (let zone, var row)? = try sent(item, database) else { continue }
                 // The record was edited or deleted while the file of a former edit was uploaded.
@@ -66,19 +66,20 @@ extension CacheStore {
                     }
                     try update(row, database)
                 }
-                switch verdict {
+                switch disposition {
                 case .confirmed: try confirm(item, answer, row, zone, database)
                 case .conflict:
                     if case .failed(_, let server?) = answer,
                         try !mayBeLost(row, server, zone, database)
                     {
-                        try meet(server, row, zone, countsRound: true, &outcome, database)
+                        try resolveConflict(
+                            server, row, zone, countsRound: true, &outcome, database)
                     } else {
                         try awaitChanges(of: zone, row, &outcome, database)
                     }
                 case .deletedElsewhere where try mayBeLost(row, nil, zone, database):
                     try awaitChanges(of: zone, row, &outcome, database)
-                case .deletedElsewhere: try meetDeletion(of: id.name, zone, &outcome, database)
+                case .deletedElsewhere: try receiveDeletion(of: id.name, zone, &outcome, database)
                 case .pending: break
                 case .countAttempt:
                     row.change.attempts += 1

@@ -23,7 +23,7 @@ extension CloudCache {
     public func retryAttentionItems(_ items: [AttentionItem]? = nil) throws {
         for (database, ids) in chosen(items) {
             let zones = try database.store.retrySetAside(ids)
-            database.tellDriver(ofZones: zones, hasChanges: true)
+            database.notifyDriver(ofZones: zones, hasChanges: true)
         }
     }
 
@@ -35,7 +35,7 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func discardAttentionItems(_ items: [AttentionItem]) throws {
         for (database, ids) in chosen(items) {
-            observers.tell(try database.store.discardSetAside(ids ?? []))
+            observers.notify(try database.store.discardSetAside(ids ?? []))
         }
     }
 
@@ -93,8 +93,8 @@ extension CloudCache {
             }
             let taken = found
             let outcome = try await file.disk.write { try store.takeInsteadOfSetAside(taken) }
-            observers.tell(outcome)
-            database.tellDriver(ofZones: Array(outcome.staleZones), hasChanges: true)
+            observers.notify(outcome)
+            database.notifyDriver(ofZones: Array(outcome.staleZones), hasChanges: true)
         }
         if let failure {
             throw CacheError(

@@ -81,6 +81,6 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `storageFull`, or SQLite's error.
     public func acknowledge(_ reports: [CacheReport]) throws {
         try file.removeReports(reports.map(\.id))
-        keeper.noteChange()
+        cachedAssets.noteChange()
     }
 }

@@ -15,7 +15,7 @@ struct CachedDatabase: Sendable {
     ///   - zones: zones that the app creates or deletes; the loop reads from the file which.
     ///   - hasChanges: whether there may be something to send.
     ///   - needsFetch: whether the database's changes must be fetched.
-    func tellDriver(
+    func notifyDriver(
         ofZones zones: [ZoneID], hasChanges: Bool = false, needsFetch: Bool = false
     ) {
         driver.inbox.withLock { inbox in

@@ -85,7 +85,7 @@ extension CloudCache {
         let zone = ZoneID(id)
         let database = try database(.private)
         guard try database.store.wantZone(zone) else { return }
-        database.tellDriver(ofZones: [zone])
+        database.notifyDriver(ofZones: [zone])
     }
 
     /// Deletes a zone with all its records, here at once and on the service with the next sync. In the
@@ -97,8 +97,8 @@ extension CloudCache {
     ) throws {
         let zone = ZoneID(id)
         let database = try database(scope)
-        observers.tell(try database.store.unwantZone(zone))
-        database.tellDriver(ofZones: [zone])
+        observers.notify(try database.store.deleteZone(zone))
+        database.notifyDriver(ofZones: [zone])
     }
 
     // MARK: Observing
@@ -137,7 +137,7 @@ extension CloudCache {
         let wanted = records.flatMap { assetsToKeep(of: $0) }
         guard !wanted.isEmpty else { return try body([]) }
         // Removes copies that were not saved.
-        defer { keeper.noteChange() }
+        defer { cachedAssets.noteChange() }
         try file.assets.making {
             var made: [CacheFile.KeptFile] = []
             for asset in wanted {
@@ -167,7 +167,7 @@ extension CloudCache {
                 try body(made)
             } catch {
                 // Copies without a row may have been written; the search for orphans finds them.
-                keeper.noteOrphans()
+                cachedAssets.noteOrphans()
                 throw error
             }
         }
@@ -233,8 +233,8 @@ extension CloudCache {
         let database = try database(scope)
         let (outcome, wantedZones) = try database.store.commit(
             edits: edits, deletions: deletions, assets: assets)
-        observers.tell(outcome)
+        observers.notify(outcome)
         guard !outcome.changedIDs.isEmpty else { return }
-        database.tellDriver(ofZones: wantedZones, hasChanges: true)
+        database.notifyDriver(ofZones: wantedZones, hasChanges: true)
     }
 }

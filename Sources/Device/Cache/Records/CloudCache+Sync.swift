@@ -13,7 +13,7 @@ extension CloudCache {
     public func sync() async throws {
         try migrateRecords()
         try await turn.sync()
-        if keeper.fetchesAny { try await keeper.fetchWanted() }
+        if cachedAssets.fetchesAny { try await cachedAssets.fetchWanted() }
     }
 
     /// Runs until ``stop()``: uploads local changes, fetches on notifications and at intervals, and waits for
@@ -32,7 +32,7 @@ extension CloudCache {
     /// Ends the running loop. The current operation is repeated later.
     public func stop() async {
         await turn.stop()
-        keeper.stopFetching()
+        cachedAssets.stopFetching()
     }
 
     /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.
@@ -45,7 +45,7 @@ extension CloudCache {
     ) async {
         let hint = ChangeHint(zone: zoneID.map { ZoneID($0) })
         for database in databases where zoneID == nil || database.scope == scope {
-            await database.driver.heard(hint)
+            await database.driver.receive(hint)
         }
     }
 

@@ -38,7 +38,7 @@ public final class CloudCache: Sendable {
     let publicDatabase: CKDatabase?
     let world: World
     let turn: SyncTurn
-    let keeper: AssetKeeper
+    let cachedAssets: CachedAssets
     /// The number of records that another process has changed since this one opened the file.
     let foreignCount = Mutex(0)
     private let watchKey = Mutex<UInt64?>(nil)
@@ -131,11 +131,13 @@ public final class CloudCache: Sendable {
         self.file = file
         self.databases = databases
         turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
-        let keeper = AssetKeeper(
+        let cachedAssets = CachedAssets(
             file: file, databases: databases, settings: assets, observers: observers, world: world)
-        self.keeper = keeper
-        observers.afterwards { [weak keeper] in keeper?.noteChange() }
-        observers.atRest { [weak keeper] hasChanges in keeper?.noteRest(hasChanges: hasChanges) }
+        self.cachedAssets = cachedAssets
+        observers.afterwards { [weak cachedAssets] in cachedAssets?.noteChange() }
+        observers.atRest { [weak cachedAssets] hasChanges in
+            cachedAssets?.noteRest(hasChanges: hasChanges)
+        }
         if file.lock.path.isEmpty {
             // In a task, so that it does not run within the other cache's write.
             file.lock.watchMemory { [weak self, world] in
@@ -149,13 +151,13 @@ public final class CloudCache: Sendable {
             watchKey.withLock { $0 = key }
         }
         // Removes files that a killed process left behind.
-        keeper.noteChange()
+        cachedAssets.noteChange()
     }
 
     /// Closes the cache, even while its loop runs; unsent changes are sent after the next start.
     deinit {
         endWatching()
-        keeper.end()
+        cachedAssets.end()
         observers.finish()
         _ = world.startTask("dropped cache") { [turn] in await turn.stop() }
         file.close()
@@ -164,7 +166,7 @@ public final class CloudCache: Sendable {
     /// Ends all observation and closes the file. Stop a running loop first.
     public func close() throws {
         endWatching()
-        keeper.end()
+        cachedAssets.end()
         observers.finish()
         file.close()
     }
@@ -186,11 +188,11 @@ public final class CloudCache: Sendable {
         }
         for change in changes ?? [] {
             foreignCount.withLock { $0 += change.ids.count }
-            observers.tell(outcome(of: change))
+            observers.notify(outcome(of: change))
         }
         if changes != nil { observers.wakeReportReaders() }
         _ = world.startTask("other process") { [turn] in
-            await turn.heardOfOthers(hasChanges: changes != nil)
+            await turn.observeOtherProcess(hasChanges: changes != nil)
         }
     }
 

@@ -104,7 +104,7 @@ extension CacheStore {
     /// deletion.
     ///
     /// - Returns: whether it was handled; otherwise the service's record is the newest.
-    func meetLost(
+    func resolveLostRecord(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
@@ -133,7 +133,7 @@ extension CacheStore {
             .save, server.id.name, zone, base: isCommon ? server : nil,
             editedMilliseconds: system.modifiedMilliseconds ?? nowMilliseconds, database)
         guard let row = try pending(server.id.name, zone, database) else { return false }
-        try meet(server, row, zone, countsRound: false, &outcome, database)
+        try resolveConflict(server, row, zone, countsRound: false, &outcome, database)
         if try pending(server.id.name, zone, database) != nil { lost?.sentAgain.append(server.id) }
         return true
     }

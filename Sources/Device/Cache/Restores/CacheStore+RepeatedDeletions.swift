@@ -101,7 +101,7 @@ extension CacheStore {
     }
 
     /// Reports to the app the records that reappeared and were deleted again.
-    func tell(ofReturned ids: [RecordID], in zone: ZoneID, _ outcome: inout CacheOutcome) {
+    func reportReturned(_ ids: [RecordID], in zone: ZoneID, _ outcome: inout CacheOutcome) {
         var lost = LostHistory(lastIntactVersion: 0)
         lost.deletedAgain = ids
         if let event = lost.event(in: zone) { outcome.events.append(event) }

@@ -168,7 +168,7 @@ extension CloudCache {
         // The user may have left the share, and the service not know it yet.
         let database = try database(.shared)
         let wasLeaving = try await file.disk.write { try database.store.rejoin(zone) }
-        database.tellDriver(ofZones: [zone], hasChanges: true)
+        database.notifyDriver(ofZones: [zone], hasChanges: true)
         try await sync()
         if wasLeaving,
             try await file.disk.read({ try database.store.state(of: zone) }) == nil

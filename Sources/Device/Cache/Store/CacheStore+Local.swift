@@ -306,11 +306,12 @@ extension CacheStore {
         try removeRecord(name, zone, deleted: now, database)
         try noteSent(old, pending, database)
         if var row = pending {
-            if row.base == nil, row.isUnanswered, let server = try met(name, zone, database),
+            if row.base == nil, row.isUnanswered,
+                let server = try notedConflict(name, zone, database),
                 !isRecreated(server, after: old)
             {
                 row.base = server
-                try forgetMet(name, zone, database)
+                try forgetNotedConflict(name, zone, database)
             }
             row.change = row.change.followed(by: .delete)
             row.editedMilliseconds = now

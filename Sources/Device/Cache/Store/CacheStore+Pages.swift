@@ -32,7 +32,7 @@ extension CacheStore {
                     """
             ).execute(arguments: [row.key])
             try forgetProgress(of: row, database)
-            try forgetMet(in: row, database)
+            try forgetNotedConflicts(in: row, database)
             return .everything
         }
     }
@@ -62,7 +62,7 @@ extension CacheStore {
             var lost = try lostHistory(of: zone, database)
             let deletions = try repeatableDeletions(in: zone, database)
             var returned: [RecordID] = []
-            defer { tell(ofReturned: returned, in: zone.id, &outcome) }
+            defer { reportReturned(returned, in: zone.id, &outcome) }
             defer { if let event = lost?.event(in: zone.id) { outcome.events.append(event) } }
             func isPlain(_ row: FetchedRow) throws -> Bool {
                 try lost == nil && !mayRepeat(deletions, of: row.name, zone, database)
@@ -89,7 +89,7 @@ extension CacheStore {
                 if hasPending, var row = try pending(server.id.name, zone, database) {
                     try reportLostShare(server, zone, lost, &outcome, database)
                     try rebaseLost(&row, on: server, &lost, database)
-                    try meet(server, row, zone, countsRound: false, &outcome, database)
+                    try resolveConflict(server, row, zone, countsRound: false, &outcome, database)
                 } else if try repeatDeletion(of: server, deletions, zone, database) {
                     returned.append(server.id)
                 } else {
@@ -105,7 +105,7 @@ extension CacheStore {
                 if !hasPending { hasPending = try hasPendingChanges(in: zone, database) }
                 types = try file.types(database)
             }
-            try meetDeletions(of: page, zone, &lost, &outcome, database)
+            try receiveDeletions(of: page, zone, &lost, &outcome, database)
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
                 try noteAhead(zone, database)
             }
@@ -129,7 +129,7 @@ extension CacheStore {
             arguments: [zone.key]) == 1
     }
 
-    private func meetDeletions(
+    private func receiveDeletions(
         of page: ZonePage, _ zone: ZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
@@ -142,7 +142,7 @@ extension CacheStore {
             {
                 try noteDeletion(of: id, version: .max, database)
             }
-            try meetDeletion(of: name, zone, &outcome, database)
+            try receiveDeletion(of: name, zone, &outcome, database)
         }
     }
 
@@ -179,11 +179,11 @@ extension CacheStore {
             try forgetRefetchedAfter(of: zone, database)
             try forgetRemaking(of: zone, database)
         }
-        try heardOfDeletions(in: zone, database)
+        try allowRecreations(in: zone, database)
         // A change that conflicted with a newer app's record has arrived; the newer app is notified of its outcome.
         if !isHeld(zone) {
-            try meetAfterUpdate(in: zone, &outcome, database)
-            try heardOfUnanswered(in: zone, database)
+            try resolveNotedConflicts(in: zone, &outcome, database)
+            try requeueUnanswered(in: zone, database)
         }
         try forgetCheckedTags(of: zone, database)
         try setAwaited(false, zone, database)
@@ -230,7 +230,7 @@ extension CacheStore {
             if zone.isRefetching { try putPass(of: server.id.name, zone, database) }
             return
         }
-        if try meetLost(server, zone, &lost, &outcome, database) { return }
+        if try resolveLostRecord(server, zone, &lost, &outcome, database) { return }
         try put(server, zone, database)
         outcome.changedIDs.insert(server.id)
     }
@@ -271,7 +271,7 @@ extension CacheStore {
             {
                 missing.append(try record.missingRecord())
             }
-            try meetDeletion(of: name, zone, &outcome, database)
+            try receiveDeletion(of: name, zone, &outcome, database)
         }
         if !missing.isEmpty { outcome.events.append(.recordsMissing(missing)) }
         try reportLost(shares, &outcome)
@@ -279,7 +279,7 @@ extension CacheStore {
 
     /// Notes that all changes of a zone are here, including deletions of records whose names are
     /// used again: the new records can be sent.
-    func heardOfDeletions(in zone: ZoneRow, _ database: Database) throws {
+    func allowRecreations(in zone: ZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 UPDATE pending SET isMadeAnew = 0
@@ -289,7 +289,7 @@ extension CacheStore {
     }
 
     /// Handles a deletion that the service reports.
-    func meetDeletion(
+    func receiveDeletion(
         of name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)

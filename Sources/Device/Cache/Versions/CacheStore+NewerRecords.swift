@@ -59,22 +59,27 @@ extension CacheStore {
 
     // MARK: Conflicts before an update
 
-    private func metPrefix(_ zone: ZoneRow) -> String { "met/\(zone.key)/" }
+    private func notedConflictPrefix(_ zone: ZoneRow) -> String { "met/\(zone.key)/" }
 
     /// Notes which record an unanswered save of a new one conflicted with: it had arrived, and no later fetch returns
     /// it again.
-    private func noteMet(
+    private func noteConflict(
         _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
     ) throws {
         let data = [server.systemData ?? Data(), server.fieldsData].map { Base64.text([UInt8]($0)) }
         let text = [server.type, server.parentRecordName ?? ""] + data
         try setText(
-            text.joined(separator: "\n"), named: metPrefix(zone) + server.id.name, database)
+            text.joined(separator: "\n"), named: notedConflictPrefix(zone) + server.id.name,
+            database)
     }
 
     /// The record of the service with which an unanswered save conflicted; nil if none is known.
-    func met(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
-        guard let text = try text(named: metPrefix(zone) + name, database) else { return nil }
+    func notedConflict(_ name: String, _ zone: ZoneRow, _ database: Database) throws
+        -> RecordSnapshot?
+    {
+        guard let text = try text(named: notedConflictPrefix(zone) + name, database) else {
+            return nil
+        }
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let data = parts.suffix(2).map { Base64.bytes($0) ?? [] }
         guard parts.count == 4 else { return nil }
@@ -107,46 +112,46 @@ extension CacheStore {
 
     /// Resolves the noted conflicts once the zone is fetched again; a process of an older app may have noted them at
     /// the same time.
-    func meetAfterUpdate(
+    func resolveNotedConflicts(
         in zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
-        let prefix = metPrefix(zone)
+        let prefix = notedConflictPrefix(zone)
         let names = try String.fetchAll(
             database.cachedStatement(
                 sql: "SELECT name FROM flag WHERE \(isHere) AND name > ? AND name < ?"),
             arguments: [prefix, "met/\(zone.key)0"])
         for name in names.map({ String($0.dropFirst(prefix.count)) }) {
             if let row = try pending(name, zone, database), row.base == nil,
-                row.isUnanswered, let server = try met(name, zone, database)
+                row.isUnanswered, let server = try notedConflict(name, zone, database)
             {
-                try meet(server, row, zone, countsRound: false, &outcome, database)
+                try resolveConflict(server, row, zone, countsRound: false, &outcome, database)
             }
-            try forgetMet(name, zone, database)
+            try forgetNotedConflict(name, zone, database)
         }
     }
 
     /// Removes the notes of conflicts in a zone before a full fetch, which returns the records that still exist.
-    func forgetMet(in zone: ZoneRow, _ database: Database) throws {
+    func forgetNotedConflicts(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
     }
 
-    func forgetMet(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
-        try setText(nil, named: metPrefix(zone) + name, database)
+    func forgetNotedConflict(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+        try setText(nil, named: notedConflictPrefix(zone) + name, database)
     }
 
     /// Removes the notes of newer records in a zone that is deleted.
     func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
-        try forgetMet(in: zone, database)
+        try forgetNotedConflicts(in: zone, database)
         held.withLock { _ = $0.removeValue(forKey: zone.key) }
     }
 
     /// Handles a newer app's record with a pending local change.
     ///
     /// - Returns: whether the record is handled.
-    func meetNewer(
+    func resolveNewerRecord(
         _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
@@ -159,7 +164,7 @@ extension CacheStore {
             try putPass(of: server.id.name, zone, database)
             guard row.base == nil else { return true }
             if row.isUnanswered, row.change.kind == .save {
-                try noteMet(server, zone, database)
+                try noteConflict(server, zone, database)
             } else if row.change.kind == .delete,
                 try !isOfAnotherRecord(server, than: row, zone, database)
             {
@@ -184,7 +189,7 @@ extension CacheStore {
         let conflict = SyncConflict(
             ancestor: row.base, client: client, server: server,
             clientEditedMilliseconds: row.editedMilliseconds)
-        try tell(of: conflict, against: server, &outcome)
+        try reportResolution(of: conflict, against: server, &outcome)
         return true
     }
 

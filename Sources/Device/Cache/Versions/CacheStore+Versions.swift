@@ -294,7 +294,7 @@ extension CloudCache {
     /// - Throws: SQLite's error, or ``CacheError`` `storageFull`.
     public func migrateRecords() throws {
         for database in databases {
-            while let outcome = try database.store.migrateSome() { observers.tell(outcome) }
+            while let outcome = try database.store.migrateSome() { observers.notify(outcome) }
         }
     }
 }

@@ -6,7 +6,7 @@ import StratusSync
 /// Operations on whole zones and on all zones.
 extension CacheStore {
     /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
-    func unwantEverything() throws -> CacheOutcome {
+    func deleteAllZones() throws -> CacheOutcome {
         try write { database, outcome in
             try readClock(database)
             for row in try ZoneRow.all(where: isHere, database) {

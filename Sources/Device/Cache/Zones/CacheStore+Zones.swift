@@ -79,7 +79,7 @@ extension CacheStore {
     }
 
     /// Deletes a zone here at once and on the service later, even if it is unknown here.
-    func unwantZone(_ id: ZoneID) throws -> CacheOutcome {
+    func deleteZone(_ id: ZoneID) throws -> CacheOutcome {
         try write { database, outcome in
             guard !id.isDefault else {
                 throw CacheError(
@@ -191,12 +191,12 @@ extension CacheStore {
     /// nothing. Zones that a full answer does not name are deleted here; but if the service lost
     /// history, as after a restore, they are created again with the records that are here.
     /// - Parameters:
-    ///   - doubted: zones that are missing at the service.
+    ///   - unconfirmed: zones that are missing at the service.
     ///   - returned: zones that were deleted before the service lost history and exist again; they
     ///     are deleted again.
     /// - Returns: the outcome, zones that were deleted, and zones to create again.
     func apply(
-        _ pages: DatabasePage, isFull: Bool, doubted: [ZoneID] = [], returned: Set<ZoneID> = []
+        _ pages: DatabasePage, isFull: Bool, unconfirmed: [ZoneID] = [], returned: Set<ZoneID> = []
     ) throws -> (outcome: CacheOutcome, gone: [ZoneID], recreated: [ZoneID]) {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
@@ -238,13 +238,13 @@ extension CacheStore {
             }
             let named = Set(pages.changed).union(pages.deleted.map(\.zone)).subtracting(known)
             try fetchZonesAhead(butFor: named, database)
-            for row in try absentZones(isFull: isFull, doubted: doubted, database)
+            for row in try absentZones(isFull: isFull, unconfirmed: unconfirmed, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // No deletion of the zone is known, so the records and deletions here may be the
                 // only copies.
                 let isLost =
                     try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
-                    || doubted.contains(row.id) && hasContent(row, database)
+                    || unconfirmed.contains(row.id) && hasContent(row, database)
                 if createsZones, row.state == .existing, isLost {
                     try recreate(row, &outcome, database)
                     recreated.append(row.id)
@@ -252,7 +252,7 @@ extension CacheStore {
                     try zoneDeleted(row, nil, &gone, &recreated, &outcome, database)
                 }
             }
-            for id in doubted where try zone(id, database) == nil && !gone.contains(id) {
+            for id in unconfirmed where try zone(id, database) == nil && !gone.contains(id) {
                 gone.append(id)
             }
             try keepDatabaseToken(of: pages, isFull: isFull, database)
@@ -278,10 +278,10 @@ extension CacheStore {
 
     /// Zones that a full answer of the service does not name.
     private func absentZones(
-        isFull: Bool, doubted: [ZoneID], _ database: Database
+        isFull: Bool, unconfirmed: [ZoneID], _ database: Database
     ) throws -> [ZoneRow] {
         let rows = try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", database)
-        return isFull ? rows : rows.filter { doubted.contains($0.id) }
+        return isFull ? rows : rows.filter { unconfirmed.contains($0.id) }
     }
 
     func hasContent(_ row: ZoneRow, _ database: Database) throws -> Bool {

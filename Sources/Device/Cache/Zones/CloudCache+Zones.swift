@@ -42,9 +42,9 @@ extension CloudCache {
     public func deleteEverything(in scopes: Set<CKDatabase.Scope> = [.private]) throws {
         let chosen = try scopes.sorted { $0.rawValue < $1.rawValue }.map { try database($0) }
         for database in chosen {
-            observers.tell(try database.store.unwantEverything())
+            observers.notify(try database.store.deleteAllZones())
             let backlog = try database.store.backlog()
-            database.tellDriver(ofZones: backlog.zonesToDelete, needsFetch: true)
+            database.notifyDriver(ofZones: backlog.zonesToDelete, needsFetch: true)
         }
     }
 
@@ -67,8 +67,8 @@ extension CloudCache {
         _ id: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
     ) throws {
         let (database, zone) = (try database(scope), ZoneID(id))
-        observers.tell(try database.store.attach(zone))
-        database.tellDriver(ofZones: [zone], hasChanges: true)
+        observers.notify(try database.store.attach(zone))
+        database.notifyDriver(ofZones: [zone], hasChanges: true)
     }
 
     /// Whether a zone is detached; see `detachZone(_:in:)`.

@@ -47,7 +47,7 @@ final class AssetFolder: Sendable {
             }
         }
         // A cleaner of temporary files may have removed the folder: then create a new one.
-        guard let url = try emptyFile() ?? emptyFile() else { throw noRoom() }
+        guard let url = try emptyFile() ?? emptyFile() else { throw storageFull() }
         return AssetFile(url, in: self)
     }
 
@@ -81,7 +81,7 @@ final class AssetFolder: Sendable {
         }
     }
 
-    private func noRoom(_ cause: (any Error)? = nil) -> CKError {
+    private func storageFull(_ cause: (any Error)? = nil) -> CKError {
         CKError(
             .assetNotAvailable,
             "An asset could not be written into the folder for temporary files, \(parent.path); make"
@@ -101,7 +101,7 @@ final class AssetFolder: Sendable {
                 at: folder, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
-            throw noRoom(error)
+            throw storageFull(error)
         }
         let path = folder.appendingPathComponent(Self.lockName).path
         guard let lock = FileLock(ifFree: path, O_CREAT | O_RDWR) else { return nil }

@@ -9,11 +9,11 @@ final class AssetProgress: Sendable {
     }
 
     private let parts: Mutex<[Part]>
-    private let tell: @Sendable (_ record: Int, _ fraction: Double) -> Void
+    private let report: @Sendable (_ record: Int, _ fraction: Double) -> Void
 
-    init(recordCount: Int, tell: @escaping @Sendable (Int, Double) -> Void) {
+    init(recordCount: Int, report: @escaping @Sendable (Int, Double) -> Void) {
         parts = Mutex([Part](repeating: Part(), count: recordCount))
-        self.tell = tell
+        self.report = report
     }
 
     /// Adds an asset of a record.
@@ -44,6 +44,6 @@ final class AssetProgress: Sendable {
             parts[record].receivedPercent = percent
             return Double(moved) / Double(total)
         }
-        if let fraction { tell(record, fraction) }
+        if let fraction { report(record, fraction) }
     }
 }

@@ -15,7 +15,7 @@ final class AssetWriter: Sendable {
     /// - Throws: `CKError.assetNotAvailable` when the disk has no room.
     init(_ url: URL) throws {
         path = url.path
-        target = try Self.telling(url.path) {
+        target = try Self.reportingPath(url.path) {
             let handle = try FileHandle(forWritingTo: url)
             try handle.truncate(atOffset: 0)
             return Mutex(Target(handle: handle))
@@ -24,7 +24,7 @@ final class AssetWriter: Sendable {
 
     /// - Returns: the bytes written so far.
     func write(_ piece: [UInt8]) throws -> Int64 {
-        try Self.telling(path) {
+        try Self.reportingPath(path) {
             try target.withLock { target in
                 try target.handle.write(contentsOf: piece)
                 target.writtenBytes += Int64(piece.count)
@@ -35,7 +35,7 @@ final class AssetWriter: Sendable {
 
     /// - Returns: the bytes written in total.
     func finish() throws -> Int64 {
-        try Self.telling(path) {
+        try Self.reportingPath(path) {
             try target.withLock { target in
                 try target.handle.close()
                 return target.writtenBytes
@@ -43,7 +43,7 @@ final class AssetWriter: Sendable {
         }
     }
 
-    private static func telling<Value: ~Copyable>(
+    private static func reportingPath<Value: ~Copyable>(
         _ path: String, _ body: () throws -> Value
     ) throws -> Value {
         do {

@@ -27,11 +27,11 @@ package struct AnswerTime: Hashable, Sendable {
     /// Not a bare closure: with Swift 6.3 an optimized build lacks the metadata of a task-local
     /// closure and crashes at its first use.
     package struct Listener: Sendable {
-        private let hear: @Sendable (AnswerTime) -> Void
+        private let receive: @Sendable (AnswerTime) -> Void
 
-        package init(_ hear: @escaping @Sendable (AnswerTime) -> Void) { self.hear = hear }
+        package init(_ receive: @escaping @Sendable (AnswerTime) -> Void) { self.receive = receive }
 
-        package func callAsFunction(_ time: AnswerTime) { hear(time) }
+        package func callAsFunction(_ time: AnswerTime) { receive(time) }
     }
 }
 

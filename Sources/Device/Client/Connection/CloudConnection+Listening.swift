@@ -45,9 +45,9 @@ extension CloudConnection {
         of container: String, _ event: @escaping @Sendable (ChannelEvent) -> Event?
     ) -> AsyncStream<Event> {
         AsyncStream(bufferingPolicy: .bufferingNewest(100)) { continuation in
-            let key = listeners.join(container) { heard in
-                guard let heard else { return continuation.finish() }
-                if let event = event(heard) { continuation.yield(event) }
+            let key = listeners.join(container) { received in
+                guard let received else { return continuation.finish() }
+                if let event = event(received) { continuation.yield(event) }
             } start: { number in
                 world.startTask("notification listener") {
                     await self.listenForAccounts(container: container) {

@@ -14,7 +14,7 @@ extension HTTPTransport {
     private static let wholeBytes: Int64 = 8_000_000
     /// How many attempts an upload has within one operation; the operation's own retries are not
     /// counted.
-    private static let goesPerUpload = 5
+    private static let attemptsPerUpload = 5
     /// The pauses before an upload is resumed.
     private static let backoff = Backoff(firstSeconds: 0.5, longestSeconds: 8)
     /// The largest answer, in bytes, that is read when the service sends something other than an
@@ -31,16 +31,19 @@ extension HTTPTransport {
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
         guard asset.sizeBytes > Self.wholeBytes, !isAppleService else {
-            return try await go(asset, to: url, after: nil, timeoutSeconds)
+            return try await sendBytes(asset, to: url, after: nil, timeoutSeconds)
         }
         var backoff = Self.backoff
-        var goes = 0
+        var attempts = 0
         while true {
-            goes += 1
+            attempts += 1
             do {
                 let kept = try await keptBytes(ofUpload: url, timeoutSeconds: timeoutSeconds)
-                return try await go(asset, to: url, after: kept, timeoutSeconds)
-            } catch  where goes < Self.goesPerUpload && Self.mayGoOn(after: error, goes: goes) {
+                return try await sendBytes(asset, to: url, after: kept, timeoutSeconds)
+            } catch
+                where attempts < Self.attemptsPerUpload
+                && Self.mayResume(after: error, attempts: attempts)
+            {
                 let asked = CKError(requestFailedWith: error).retryAfterSeconds ?? 0
                 try await world.sleep(max(asked, backoff.nextSeconds(random: world.random())))
             }
@@ -49,13 +52,13 @@ extension HTTPTransport {
 
     /// Whether an upload is resumed after a failure: after an interruption, and then as long as the
     /// service does not answer or has not noticed the interruption.
-    private static func mayGoOn(after error: any Error, goes: Int) -> Bool {
+    private static func mayResume(after error: any Error, attempts: Int) -> Bool {
         if (error as? TransportError)?.code == .answerLost { return true }
-        return goes > 1 && CKError(requestFailedWith: error).isTransient
+        return attempts > 1 && CKError(requestFailedWith: error).isTransient
     }
 
     /// - Parameter kept: Bytes that the service has; nil to send them whole.
-    private func go(
+    private func sendBytes(
         _ asset: AssetUpload, to url: String, after kept: Int64?, _ timeoutSeconds: Double
     ) async throws -> AssetReceipt {
         var response = try await send(asset, to: url, after: kept, timeoutSeconds)

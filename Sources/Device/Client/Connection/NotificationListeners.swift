@@ -6,12 +6,12 @@ import Synchronization
 /// A listener starts with its first subscriber and ends with its last.
 final class NotificationListeners: Sendable {
     /// Receives events in order; nil means the end.
-    typealias Hearing = @Sendable (ChannelEvent?) -> Void
+    typealias Subscriber = @Sendable (ChannelEvent?) -> Void
 
     private struct Listener {
         let number: Int
         var isOpen = false
-        var hearings: [Int: Hearing] = [:]
+        var subscribers: [Int: Subscriber] = [:]
         var task: Task<Void, Never>?
     }
 
@@ -35,14 +35,14 @@ final class NotificationListeners: Sendable {
     ///   it ends.
     /// - Returns: the number to ``leave(_:of:)`` with.
     func join(
-        _ container: String, _ hearing: @escaping Hearing,
+        _ container: String, _ subscriber: @escaping Subscriber,
         start: (_ number: Int) -> Task<Void, Never>
     ) -> Int {
         state.withLock { state in
             let number = state.nextNumber()
             var listener = state.listeners[container] ?? Listener(number: number)
-            listener.hearings[number] = hearing
-            if listener.isOpen { hearing(.opened) }
+            listener.subscribers[number] = subscriber
+            if listener.isOpen { subscriber(.opened) }
             if listener.task == nil { listener.task = start(listener.number) }
             state.listeners[container] = listener
             return number
@@ -50,16 +50,16 @@ final class NotificationListeners: Sendable {
     }
 
     func leave(_ number: Int, of container: String) {
-        let (hearing, task) = state.withLock { state -> (Hearing?, Task<Void, Never>?) in
-            let hearing = state.listeners[container]?.hearings.removeValue(forKey: number)
-            guard hearing != nil, state.listeners[container]?.hearings.isEmpty == true else {
-                return (hearing, nil)
+        let (subscriber, task) = state.withLock { state -> (Subscriber?, Task<Void, Never>?) in
+            let subscriber = state.listeners[container]?.subscribers.removeValue(forKey: number)
+            guard subscriber != nil, state.listeners[container]?.subscribers.isEmpty == true else {
+                return (subscriber, nil)
             }
-            return (hearing, state.listeners.removeValue(forKey: container)?.task)
+            return (subscriber, state.listeners.removeValue(forKey: container)?.task)
         }
         task?.cancel()
         // Released outside the lock, because releasing what the closure holds may run any code.
-        withExtendedLifetime(hearing) {}
+        withExtendedLifetime(subscriber) {}
     }
 
     /// Passes an event to the subscribers of a listener; the events of a replaced listener are
@@ -77,25 +77,25 @@ final class NotificationListeners: Sendable {
             state.listeners[container] = listener
             // Called within the lock, so that all subscribers get the events in the same order. A
             // subscriber only stores the event.
-            for hearing in listener.hearings.inOrder { hearing(event) }
+            for subscriber in listener.subscribers.inOrder { subscriber(event) }
         }
     }
 
     func ended(_ number: Int, of container: String) {
-        let hearings = state.withLock { state -> [Hearing] in
+        let subscribers = state.withLock { state -> [Subscriber] in
             guard let listener = state.listeners[container], listener.number == number else {
                 return []
             }
             state.listeners[container] = nil
-            return listener.hearings.inOrder
+            return listener.subscribers.inOrder
         }
-        for hearing in hearings { hearing(nil) }
+        for subscriber in subscribers { subscriber(nil) }
     }
 }
 
-extension [Int: NotificationListeners.Hearing] {
+extension [Int: NotificationListeners.Subscriber] {
     /// In the order in which they subscribed, so that a repeated simulation runs the same way.
-    fileprivate var inOrder: [NotificationListeners.Hearing] {
+    fileprivate var inOrder: [NotificationListeners.Subscriber] {
         sorted { $0.key < $1.key }.map(\.value)
     }
 }

@@ -12,7 +12,7 @@ final class WebAuthSession: Sendable {
         var signIn: Task<String, any Error>?
         var changeCount = 0
         /// Called with each token in an answer.
-        var tell: (@Sendable (String) -> Void)?
+        var notify: (@Sendable (String) -> Void)?
     }
 
     private let state: Mutex<State>
@@ -28,10 +28,10 @@ final class WebAuthSession: Sendable {
 
     /// Switches to another account's token; nil signs out.
     ///
-    /// - Parameter tell: called with each token that follows.
-    func change(to token: String?, tell: (@Sendable (String) -> Void)? = nil) {
+    /// - Parameter notify: called with each token that follows.
+    func change(to token: String?, notify: (@Sendable (String) -> Void)? = nil) {
         state.withLock {
-            $0 = State(token: token, changeCount: $0.changeCount + 1, tell: tell)
+            $0 = State(token: token, changeCount: $0.changeCount + 1, notify: notify)
         }
     }
 
@@ -80,11 +80,11 @@ final class WebAuthSession: Sendable {
     /// that cross, either may win, because earlier tokens of a session stay valid; an answer to an
     /// earlier account never does.
     func adopt(_ token: String, after sent: String) {
-        let tell: (@Sendable (String) -> Void)? = state.withLock { state in
+        let notify: (@Sendable (String) -> Void)? = state.withLock { state in
             guard state.token == sent else { return nil }
             state.token = token
-            return state.tell
+            return state.notify
         }
-        tell?(token)
+        notify?(token)
     }
 }

@@ -12,7 +12,7 @@ struct ModifyBatch {
     private let address: String?
     var drafts: [Result<CKRecord.Draft, CKError>]
     /// Zones for which nothing is sent, because one of their records cannot be.
-    private var spoiltZones: Set<CKRecordZone.ID> = []
+    private var failedZones: Set<CKRecordZone.ID> = []
     /// The server's records by operation index, if the answer left them out.
     private var serverRecords: [Int: RecordDictionary] = [:]
     private(set) var operations: [RecordsModify.Operation] = []
@@ -50,7 +50,7 @@ struct ModifyBatch {
     private mutating func noteSpoiltZones() {
         guard isAtomic else { return }
         for (record, draft) in zip(records, drafts) {
-            if case .failure = draft { spoiltZones.insert(record.recordID.zoneID) }
+            if case .failure = draft { failedZones.insert(record.recordID.zoneID) }
         }
     }
 
@@ -105,7 +105,7 @@ struct ModifyBatch {
     }
 
     func isSpoilt(_ recordID: CKRecord.ID) -> Bool {
-        !spoiltZones.isEmpty && spoiltZones.contains(recordID.zoneID)
+        !failedZones.isEmpty && failedZones.contains(recordID.zoneID)
     }
 
     /// Fetches the server's records of conflicts if the answer left them out, as services other

@@ -18,7 +18,7 @@ protocol LongLivedOperation: CKDatabaseOperation {
     static func readPage(from reader: JournalReader, assetFolder: AssetFolder) throws -> Page
 
     /// Calls the items' blocks, on the callback queue.
-    func tell(_ page: Page)
+    func callBlocks(_ page: Page)
 }
 
 extension LongLivedOperation
@@ -67,7 +67,7 @@ extension LongLivedOperation {
         await delivered()
         if isCancelled { throw CKError.cancelled }
         journal?.keep { try Self.write(page, to: $0) }
-        deliver { self.tell(page) }
+        deliver { self.callBlocks(page) }
     }
 
     /// Reports the stored outcome of an operation that ended.
@@ -83,7 +83,7 @@ extension LongLivedOperation {
                 from: JournalReader(piece, folder: journal.folder), assetFolder: assetFolder)
             await delivered()
             if isCancelled { throw CKError.cancelled }
-            deliver { self.tell(page) }
+            deliver { self.callBlocks(page) }
         }
         if let error = end.error { throw error }
         return true
@@ -200,9 +200,9 @@ extension ContainerCore {
     func operationAccount(
         scope: CKDatabase.Scope?, pace: RequestPace
     ) async throws -> OperationAccount {
-        let isNobodys = !connection.hasAccount && (scope ?? .public) == .public
+        let hasNoOwner = !connection.hasAccount && (scope ?? .public) == .public
         return OperationAccount(
             container: identifier, environment: connection.environment,
-            user: isNobodys ? "" : try await userRecordName(pace: pace))
+            user: hasNoOwner ? "" : try await userRecordName(pace: pace))
     }
 }

@@ -60,7 +60,7 @@ public final class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchec
         var isIntermediate: Bool
     }
 
-    func tell(_ page: Page) {
+    func callBlocks(_ page: Page) {
         let (isIntermediate, page) = (page.isIntermediate, page.changes)
         forEach(page.changed) { recordZoneWithIDChangedBlock?($0) }
         forEach(page.deleted) { zoneID, reason in

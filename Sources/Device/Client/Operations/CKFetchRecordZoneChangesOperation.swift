@@ -131,16 +131,18 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         var isIntermediate = false
     }
 
-    func tell(_ page: Page) {
+    func callBlocks(_ page: Page) {
         switch page.result {
-        case .failure(let error): tell(page.zoneID, failedWith: error)
+        case .failure(let error): callBlocks(page.zoneID, failedWith: error)
         case .success(let changes):
-            tell(changes.changes)
-            if !isCancelled { tell(page.zoneID, changes, isIntermediate: page.isIntermediate) }
+            callBlocks(changes.changes)
+            if !isCancelled {
+                callBlocks(page.zoneID, changes, isIntermediate: page.isIntermediate)
+            }
         }
     }
 
-    private func tell(_ changes: [ZoneChangesPage.Change]) {
+    private func callBlocks(_ changes: [ZoneChangesPage.Change]) {
         forEach(changes) { change in
             switch change {
             case .changed(let record):
@@ -158,7 +160,9 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, _ page: ZoneChangesPage, isIntermediate: Bool) {
+    private func callBlocks(
+        _ zoneID: CKRecordZone.ID, _ page: ZoneChangesPage, isIntermediate: Bool
+    ) {
         if isIntermediate {
             recordZoneChangeTokensUpdatedBlock?(zoneID, page.token, nil)
         } else {
@@ -167,7 +171,7 @@ public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unch
         }
     }
 
-    private func tell(_ zoneID: CKRecordZone.ID, failedWith error: CKError) {
+    private func callBlocks(_ zoneID: CKRecordZone.ID, failedWith error: CKError) {
         itemErrors[zoneID] = error
         recordZoneFetchResultBlock?(zoneID, .failure(error))
         oldZoneBlock?(zoneID, nil, nil, false, error)

@@ -37,7 +37,7 @@ public final class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked 
         }
     }
 
-    func tell(_ page: [DatabaseSession.FetchedZone]) {
+    func callBlocks(_ page: [DatabaseSession.FetchedZone]) {
         results = page
         forEach(page) { perRecordZoneResultBlock?($0.item, $0.result) }
     }

@@ -51,7 +51,7 @@ public final class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Send
         try await hand(results)
     }
 
-    func tell(_ page: [DatabaseSession.FetchedRecord]) {
+    func callBlocks(_ page: [DatabaseSession.FetchedRecord]) {
         results = page
         forEach(page) { recordID, result in
             if result.failure == nil { perRecordProgressBlock?(recordID, 1) }

@@ -38,7 +38,7 @@ public final class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecke
         }
     }
 
-    func tell(_ page: [DatabaseSession.FetchedSubscription]) {
+    func callBlocks(_ page: [DatabaseSession.FetchedSubscription]) {
         results = page
         forEach(page) { perSubscriptionResultBlock?($0.item, $0.result) }
     }

@@ -41,7 +41,7 @@ public final class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked
         try await hand(outcome)
     }
 
-    func tell(_ page: ZonesModification) {
+    func callBlocks(_ page: ZonesModification) {
         outcome = page
         forEach(page.saves) { perRecordZoneSaveBlock?($0.item, $0.result) }
         forEach(page.deletions) { perRecordZoneDeleteBlock?($0.item, $0.result) }

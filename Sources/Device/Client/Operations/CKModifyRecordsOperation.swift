@@ -69,7 +69,7 @@ public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sen
         try await hand(outcome)
     }
 
-    func tell(_ page: RecordsModification) {
+    func callBlocks(_ page: RecordsModification) {
         outcome = page
         let records = recordsToSave ?? []
         forEach(zip(records, page.saves)) { record, save in

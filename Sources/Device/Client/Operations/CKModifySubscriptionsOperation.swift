@@ -41,7 +41,7 @@ public final class CKModifySubscriptionsOperation: CKDatabaseOperation, @uncheck
         try await hand(outcome)
     }
 
-    func tell(_ page: SubscriptionsModification) {
+    func callBlocks(_ page: SubscriptionsModification) {
         outcome = page
         forEach(page.saves) { perSubscriptionSaveBlock?($0.item, $0.result) }
         forEach(page.deletions) { perSubscriptionDeleteBlock?($0.item, $0.result) }

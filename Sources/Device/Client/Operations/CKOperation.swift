@@ -255,12 +255,12 @@ public class CKOperation: Operation, @unchecked Sendable {
     func deliver<Item: Hashable & Sendable, Value: Sendable>(
         _ results: [ItemResult<Item, Value>],
         errorKey key: @escaping @Sendable (Item) -> AnyHashable = { $0 },
-        to tell: @escaping @Sendable (Item, Result<Value, any Error>) -> Void
+        to block: @escaping @Sendable (Item, Result<Value, any Error>) -> Void
     ) {
         deliver {
             self.forEach(results) { item, result in
                 self.itemErrors[key(item)] = result.failure
-                tell(item, result)
+                block(item, result)
             }
         }
     }

@@ -65,7 +65,7 @@ public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         try await hand(page)
     }
 
-    func tell(_ page: QueryPage) {
+    func callBlocks(_ page: QueryPage) {
         nextCursor = page.cursor
         forEach(page.matches) { recordID, result in
             itemErrors[recordID] = result.failure

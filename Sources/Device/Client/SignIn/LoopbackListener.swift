@@ -34,25 +34,25 @@ final class LoopbackListener: Sendable {
     ) async throws -> LoopbackListener {
         let (tokens, continuation) = AsyncStream<String>.makeStream(
             bufferingPolicy: .bufferingOldest(1))
-        let door = LoopbackDoor(callback: callback, next: next, tokens: continuation)
+        let callbackGuard = CallbackGuard(callback: callback, next: next, tokens: continuation)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 16)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard door.enter(upTo: maximumConnections) else {
+                    guard callbackGuard.admit(upTo: maximumConnections) else {
                         throw ChannelError.ioOnClosedChannel
                     }
-                    channel.closeFuture.whenComplete { _ in door.leave() }
+                    channel.closeFuture.whenComplete { _ in callbackGuard.release() }
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(
                         IdleStateHandler(allTimeout: .seconds(idleSeconds)))
                     try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-                    try pipeline.addHandler(LoopbackHandler(door: door))
+                    try pipeline.addHandler(LoopbackHandler(callbackGuard: callbackGuard))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         let port = channel.localAddress?.port ?? 0
-        door.listens(on: port)
+        callbackGuard.listens(on: port)
         return LoopbackListener(port: port, tokens: tokens, channel: channel)
     }
 
@@ -64,7 +64,7 @@ final class LoopbackListener: Sendable {
 }
 
 /// Decides which request may deliver the token.
-final class LoopbackDoor: Sendable {
+final class CallbackGuard: Sendable {
     /// The answer to a request.
     enum Answer: Equatable {
         case token(String)
@@ -90,8 +90,8 @@ final class LoopbackDoor: Sendable {
 
     func listens(on port: Int) { state.withLock { $0.port = port } }
 
-    /// - Returns: whether the connection is admitted; the caller calls `leave` when it ends.
-    func enter(upTo maximum: Int) -> Bool {
+    /// - Returns: whether the connection is admitted; the caller calls `release` when it ends.
+    func admit(upTo maximum: Int) -> Bool {
         state.withLock { state in
             guard state.connections < maximum else { return false }
             state.connections += 1
@@ -99,10 +99,10 @@ final class LoopbackDoor: Sendable {
         }
     }
 
-    func leave() { state.withLock { $0.connections -= 1 } }
+    func release() { state.withLock { $0.connections -= 1 } }
 
     /// Delivers the token after the browser was answered.
-    func hand(_ token: String) {
+    func deliver(_ token: String) {
         tokens.yield(token)
         tokens.finish()
     }
@@ -153,11 +153,11 @@ private final class LoopbackHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let door: LoopbackDoor
+    private let callbackGuard: CallbackGuard
     private var isAnswered = false
 
-    init(door: LoopbackDoor) {
-        self.door = door
+    init(callbackGuard: CallbackGuard) {
+        self.callbackGuard = callbackGuard
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -168,13 +168,13 @@ private final class LoopbackHandler: ChannelInboundHandler {
             ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
             ("Content-Type", "text/plain; charset=utf-8"),
         ])
-        let door = door
+        let callbackGuard = callbackGuard
         let channel = context.channel
-        switch door.answer(to: head) {
+        switch callbackGuard.answer(to: head) {
         case .token(let token):
-            headers.add(name: "Location", value: door.next)
+            headers.add(name: "Location", value: callbackGuard.next)
             send(.seeOther, headers, "", context).whenComplete { _ in
-                door.hand(token)
+                callbackGuard.deliver(token)
                 channel.close(promise: nil)
             }
         case .refused(let status, let sentence):

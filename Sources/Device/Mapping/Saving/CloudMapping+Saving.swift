@@ -42,11 +42,11 @@ extension CloudMapping {
             if !reports.contains(where: \.isRoot) {
                 reports.append(SaveReport(entity: entity, isRoot: true, error: error))
             }
-            await tell(reports)
+            await notifyStore(reports)
             recover(from: error)
             throw error
         }
-        await tell(reports)
+        await notifyStore(reports)
     }
 
     /// - Throws: ``MappingError`` `notMapped`, because saving nothing would look like a successful
@@ -81,7 +81,7 @@ extension CloudMapping {
 
     /// Reports the outcome of saves to the store. No call waits for it, so the store may save and
     /// sync.
-    func tell(_ reports: [SaveReport]) async {
+    func notifyStore(_ reports: [SaveReport]) async {
         for report in reports {
             await store.didSave(report.entity, record: report.record, error: report.error)
         }

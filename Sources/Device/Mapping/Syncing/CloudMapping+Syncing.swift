@@ -125,10 +125,10 @@ extension CloudMapping {
             do {
                 try await send(Sending(roots: comparison.uploads, newestWins: true), &reports)
             } catch {
-                await tell(reports)
+                await notifyStore(reports)
                 throw error
             }
-            await tell(reports)
+            await notifyStore(reports)
         }
         log.debug("finished", metadata: ["type": "\(E.self)"])
     }

@@ -45,7 +45,7 @@ extension SyncSession {
         zonesToDelete.removeAll { refused[$0] != nil }
         zonesToReplace.subtract(refused.keys)
         for zone in goneZones { deletionDone(of: zone) }
-        if settings.failurePolicy == .heal { fetchBeforeSending(into: madeZones) }
+        if settings.failurePolicy == .recover { fetchBeforeSending(into: madeZones) }
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // No zone could be served: the same as a failed request.
@@ -89,7 +89,7 @@ extension SyncSession {
 
     /// Notes that all pages of the database's changes were fetched and stored.
     ///
-    /// - Parameter deleted: also zones of ``zonesInDoubt`` that need not be created again.
+    /// - Parameter deleted: also zones of ``unconfirmedZones`` that need not be created again.
     /// - Parameter changed: the zones with changes.
     /// - Parameter uptimeSeconds: now, by the session's clock.
     /// - Returns: zones that are missing without having been deleted: the driver marks them to be
@@ -105,8 +105,8 @@ extension SyncSession {
         zonesExpired = []
         expiredFetches.remove(.fetchDatabaseChanges)
         // A changed zone exists, even if it was missing a moment ago.
-        let missing = zonesInDoubt.filter { !changed.contains($0) }
-        zonesInDoubt = []
+        let missing = unconfirmedZones.filter { !changed.contains($0) }
+        unconfirmedZones = []
         for zone in missing { zoneWanted(zone) }
         for zone in changed
         where settings.zones.contains(zone) && !zone.isDefault
@@ -147,30 +147,31 @@ extension SyncSession {
 
     /// Notes the outcomes of a batch's items.
     ///
-    /// - Returns: one verdict per outcome, in the same order.
-    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double) -> [ItemVerdict]
+    /// - Returns: one disposition per outcome, in the same order.
+    public mutating func sent(_ outcomes: [ItemOutcome], at uptimeSeconds: Double)
+        -> [ItemDisposition]
     {
         owesSend = false
         resumeSaves(after: outcomes, at: uptimeSeconds)
-        var verdicts: [ItemVerdict] = []
-        verdicts.reserveCapacity(outcomes.count)
+        var dispositions: [ItemDisposition] = []
+        dispositions.reserveCapacity(outcomes.count)
         var hasProgress = outcomes.isEmpty
         var worst: SyncFailure?
         for outcome in outcomes {
-            let verdict = judge(outcome, at: uptimeSeconds)
-            switch verdict {
+            let disposition = classify(outcome, at: uptimeSeconds)
+            switch disposition {
             case .confirmed, .setAside, .conflict, .deletedElsewhere: hasProgress = true
             case .pending, .countAttempt:
                 if worst == nil || worst?.code == .batchRequestFailed { worst = outcome.failure }
             }
-            verdicts.append(verdict)
+            dispositions.append(disposition)
         }
-        if halt != nil { return verdicts }
+        if halt != nil { return dispositions }
         batchSize.accepted(itemCount: outcomes.count)
         batchBytes.arrived()
         if let worst, !hasProgress {
             withoutProgress(worst, at: uptimeSeconds)
-        } else if let failure = fruitless(outcomes, verdicts) {
+        } else if let failure = countFailedBatch(outcomes, dispositions) {
             // Slows down an app that adds the same failing changes again and again.
             penalise(failure, isCounted: true, at: uptimeSeconds)
         } else if let worst, recovery(forRequest: worst.code) == .slowDown {
@@ -182,7 +183,7 @@ extension SyncSession {
         } else {
             succeeded(at: uptimeSeconds)
         }
-        return verdicts
+        return dispositions
     }
 
     /// Notes that there was nothing to send and no request was made.
@@ -243,7 +244,7 @@ extension SyncSession {
         case (.refetch, .fetchDatabaseChanges):
             _ = expired(.fetchDatabaseChanges, failure, at: uptimeSeconds)
             // A service that lost the token may have lost the subscription too.
-            if settings.failurePolicy == .heal { needsSubscription = settings.savesSubscription }
+            if settings.failurePolicy == .recover { needsSubscription = settings.savesSubscription }
             return .dropDatabaseToken
         case (.refetch, .fetchZoneChanges(let zone)):
             if expired(.fetchZoneChanges(zone), failure, at: uptimeSeconds) {
@@ -253,7 +254,7 @@ extension SyncSession {
             return .dropZoneToken(zone)
         case (.report, .some(let operation)): giveUp(operation, failure, at: uptimeSeconds)
         case (.recreateZone, .fetchZoneChanges(let zone)):
-            doubt(zone)
+            noteUnconfirmed(zone)
             penalise(failure, isCounted: true, at: uptimeSeconds)
         case (.purgeZone, .fetchZoneChanges(let zone)):
             forget(zone)
@@ -273,7 +274,9 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    private mutating func judge(_ outcome: ItemOutcome, at uptimeSeconds: Double) -> ItemVerdict {
+    private mutating func classify(_ outcome: ItemOutcome, at uptimeSeconds: Double)
+        -> ItemDisposition
+    {
         guard let failure = outcome.failure else { return .confirmed }
         let change = outcome.change
         let recovery =
@@ -291,7 +294,7 @@ extension SyncSession {
             awaitQuota(failure, of: change.id.zoneID.ownerName, at: uptimeSeconds)
             return .pending
         case .recreateZone, .purgeZone:
-            doubt(change.id.zoneID)
+            noteUnconfirmed(change.id.zoneID)
             return .pending
         case .awaitAccount:
             halt(.account(failure))
@@ -318,10 +321,10 @@ extension SyncSession {
         }
     }
 
-    private mutating func doubt(_ zone: ZoneID) {
+    private mutating func noteUnconfirmed(_ zone: ZoneID) {
         zonesToFetch.removeAll { $0 == zone }
-        guard !zonesInDoubt.contains(zone), !zonesToCreate.contains(zone) else { return }
-        zonesInDoubt.append(zone)
+        guard !unconfirmedZones.contains(zone), !zonesToCreate.contains(zone) else { return }
+        unconfirmedZones.append(zone)
     }
 
     mutating func finishOperation() {
@@ -353,7 +356,7 @@ extension SyncSession {
         // An overloaded or unavailable service names a retry-after: retry at the slowest pace,
         // without limit.
         let isAsked =
-            settings.failurePolicy == .heal && recovery(forRequest: failure.code) == .slowDown
+            settings.failurePolicy == .recover && recovery(forRequest: failure.code) == .slowDown
         if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }
     }
 }

@@ -87,7 +87,7 @@ extension SyncSession {
     mutating func fetchIsDue(at uptimeSeconds: Double) {
         nextFetchUptimeSeconds = nil
         if !hearsOfChanges { needsDatabaseFetch = true }
-        guard settings.savesSubscription, settings.failurePolicy == .heal,
+        guard settings.savesSubscription, settings.failurePolicy == .recover,
             let saved = subscriptionUptimeSeconds,
             uptimeSeconds >= saved + settings.subscriptionIntervalSeconds
         else { return }
@@ -99,7 +99,7 @@ extension SyncSession {
     public mutating func zonesChanged(_ zones: [ZoneID]) {
         for zone in zones
         where settings.zones.contains(zone) && !zone.isDefault && !zonesToFetch.contains(zone)
-            && !zonesInDoubt.contains(zone) && !zonesToDelete.contains(zone)
+            && !unconfirmedZones.contains(zone) && !zonesToDelete.contains(zone)
         {
             zonesToFetch.append(zone)
         }
@@ -195,6 +195,6 @@ extension SyncSession {
         zonesToCreate.removeAll { $0 == zone }
         zonesToFetch.removeAll { $0 == zone }
         zonesToFetchAgain.remove(zone)
-        zonesInDoubt.removeAll { $0 == zone }
+        unconfirmedZones.removeAll { $0 == zone }
     }
 }

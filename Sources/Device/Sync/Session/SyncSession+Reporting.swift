@@ -3,22 +3,22 @@ import StratusRecords
 /// The differences when the app handles failures, as with `CKSyncEngine`.
 extension SyncSession {
     package func recovery(forRequest code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forRequest(code) : .forReportingRequest(code)
+        settings.failurePolicy == .recover ? .forRequest(code) : .forReportingRequest(code)
     }
 
     package func recovery(for kind: PendingChange.Kind, _ code: FrameworkErrorCode)
         -> RecoveryAction
     {
-        guard settings.failurePolicy == .heal else { return .forReportingItem(code) }
+        guard settings.failurePolicy == .recover else { return .forReportingItem(code) }
         return kind == .save ? .forSave(code) : .forDelete(code)
     }
 
     func recovery(forUpload code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forUpload(code) : .forReportingItem(code)
+        settings.failurePolicy == .recover ? .forUpload(code) : .forReportingItem(code)
     }
 
     package func recovery(forZone code: FrameworkErrorCode) -> RecoveryAction {
-        settings.failurePolicy == .heal ? .forZone(code) : .forReportingItem(code)
+        settings.failurePolicy == .recover ? .forZone(code) : .forReportingItem(code)
     }
 
     /// Handles an expired change token. A fetch without a token cannot fail with an expired one, so
@@ -41,19 +41,19 @@ extension SyncSession {
     }
 
     /// Consecutive batches without any saved item.
-    static let fruitlessBatchLimit = 20
+    static let failedBatchLimit = 20
 
     /// The failure that slows down an app which adds failing changes again and again.
-    mutating func fruitless(
-        _ outcomes: [ItemOutcome], _ verdicts: [ItemVerdict]
+    mutating func countFailedBatch(
+        _ outcomes: [ItemOutcome], _ dispositions: [ItemDisposition]
     ) -> SyncFailure? {
         guard settings.failurePolicy == .report, !outcomes.isEmpty else { return nil }
-        guard !verdicts.contains(.confirmed) else {
-            fruitlessBatchCount = 0
+        guard !dispositions.contains(.confirmed) else {
+            failedBatchCount = 0
             return nil
         }
-        fruitlessBatchCount += 1
-        guard fruitlessBatchCount % Self.fruitlessBatchLimit == 0 else { return nil }
+        failedBatchCount += 1
+        guard failedBatchCount % Self.failedBatchLimit == 0 else { return nil }
         return outcomes.lazy.compactMap(\.failure).first
     }
 
@@ -67,7 +67,7 @@ extension SyncSession {
         switch given {
         case .fetchDatabaseChanges:
             needsDatabaseFetch = false
-            zonesInDoubt = []
+            unconfirmedZones = []
             planFetch(after: uptimeSeconds)
         case .fetchZoneChanges(let zone):
             if failure.code == .zoneNotFound || failure.code == .userDeletedZone {

@@ -25,14 +25,14 @@ public struct SyncSession: Sendable {
     /// Zones that are known to have changes and were not fetched to their end, in the order in which they were noted.
     public internal(set) var zonesToFetch: [ZoneID]
     /// Which of the zones are fetched now, and which first.
-    public var focus = FetchFocus()
+    public var fetchScope = FetchScope()
     /// Zones for which a hint arrived while a page of theirs was fetched.
     var zonesToFetchAgain: Set<ZoneID> = []
     /// Zones to fetch that failed permanently; they are tried again after a change, with the next
     /// fetch of the database, or by a person's request.
     var zonesGivenUp: Set<ZoneID> = []
     /// Missing zones: the database's changes will show whether they were deleted.
-    public internal(set) var zonesInDoubt: [ZoneID] = []
+    public internal(set) var unconfirmedZones: [ZoneID] = []
     var needsSubscription: Bool
     var needsDatabaseFetch = true
     package internal(set) var hasPendingChanges: Bool
@@ -66,7 +66,7 @@ public struct SyncSession: Sendable {
     /// database's changes show, so these are fetched first.
     var zonesExpired: Set<ZoneID> = []
 
-    var fruitlessBatchCount = 0
+    var failedBatchCount = 0
 
     // The status.
     /// The operation that is being performed; nil between operations.
@@ -167,7 +167,7 @@ public struct SyncSession: Sendable {
         }
         let sendComesFirst =
             owesSend && hasPendingChanges && sendNotBeforeUptimeSeconds <= uptimeSeconds
-        if !zonesInDoubt.isEmpty { return .fetchDatabaseChanges }
+        if !unconfirmedZones.isEmpty { return .fetchDatabaseChanges }
         if let zones = zonesOperation { return zones }
         if needsSubscription { return .saveSubscription }
         // First the database's changes, which show whether a zone was deleted or created again: a
@@ -209,12 +209,12 @@ public struct SyncSession: Sendable {
     }
 
     private var nextZone: ZoneID? {
-        focus.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
+        fetchScope.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
             ?? zonesToFetch.first { isFetchable($0) }
     }
 
     private func isFetchable(_ zone: ZoneID) -> Bool {
-        focus.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
+        fetchScope.contains(zone) && !zonesGivenUp.contains(zone) && !zonesExpired.contains(zone)
     }
 
     /// Whether every zone was fetched to its end or given up, or is not to be fetched now.

@@ -79,7 +79,7 @@ public struct SyncSettings: Hashable, Sendable {
     public var zoneDeletionPolicy = ZoneDeletionPolicy.remove
 
     /// Who handles a failure that a retry does not resolve.
-    public var failurePolicy = FailurePolicy.heal
+    public var failurePolicy = FailurePolicy.recover
 
     /// Whether a database subscription is saved, so that the service sends notifications of
     /// changes.
@@ -119,7 +119,7 @@ public struct SyncSettings: Hashable, Sendable {
 /// Who handles a failure that a retry does not resolve.
 public enum FailurePolicy: Hashable, Sendable {
     /// The session and the app's resolver, as in `StratusCache`, which stores the records.
-    case heal
+    case recover
     /// The app, for each item, as with `CKSyncEngine`: a failed item leaves the queue and is
     /// reported.
     case report

@@ -47,13 +47,13 @@ extension SyncOperation {
 }
 
 /// Which zones are fetched now.
-public struct FetchFocus: Sendable {
+public struct FetchScope: Sendable {
     /// The zones to fetch before all others.
     public var firstZones: [ZoneID]
     /// Whether a zone is fetched now; others wait.
     public var contains: @Sendable (ZoneID) -> Bool
 
-    /// Makes a focus; by default all zones are fetched, in the session's own order.
+    /// Makes a scope; by default all zones are fetched, in the session's own order.
     public init(
         firstZones: [ZoneID] = [], contains: @escaping @Sendable (ZoneID) -> Bool = { _ in true }
     ) {
@@ -109,7 +109,7 @@ public enum FailureEffect: Hashable, Sendable {
 }
 
 /// What the driver must store about one item that was sent.
-public enum ItemVerdict: Hashable, Sendable {
+public enum ItemDisposition: Hashable, Sendable {
     /// Remove it from the queue, unless it was edited meanwhile.
     case confirmed
     /// Call the resolver, then keep the item pending with the service's change tag.

@@ -24,8 +24,8 @@ extension EngineDriver {
             case .switchAccounts(let from, let to):
                 .switchAccounts(previousUser: user(from), currentUser: user(to))
             }
-        await tell(.accountChange(.init(changeType: type)), engine)
-        await tellState(engine)
+        await deliver(.accountChange(.init(changeType: type)), engine)
+        await deliverState(engine)
         return current != nil
     }
 

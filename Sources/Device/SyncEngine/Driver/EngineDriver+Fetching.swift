@@ -17,9 +17,9 @@ private struct FetchRound {
         options = context.options
     }
 
-    var focus: FetchFocus {
+    var fetchScope: FetchScope {
         let scope = options.scope
-        return FetchFocus(firstZones: options.prioritizedZoneIDs.map { ZoneID($0) }) {
+        return FetchScope(firstZones: options.prioritizedZoneIDs.map { ZoneID($0) }) {
             scope.contains(CKRecordZone.ID($0))
         }
     }
@@ -56,11 +56,11 @@ extension EngineDriver {
         _ context: CKSyncEngine.FetchChangesContext, _ engine: CKSyncEngine
     ) async -> CKError? {
         var round = FetchRound(context)
-        session.focus = FetchFocus()
+        session.fetchScope = FetchScope()
         guard case .perform = session.preview(at: now, only: .fetching) else { return nil }
-        await tell(.willFetchChanges(.init(context: context)), engine)
-        await tellState(engine)
-        while !isCancelled, !round.isOver, await refocus(&round, engine),
+        await deliver(.willFetchChanges(.init(context: context)), engine)
+        await deliverState(engine)
+        while !isCancelled, !round.isOver, await updateScope(&round, engine),
             case .perform(let operation) = session.next(at: now, only: .fetching)
         {
             switch operation {
@@ -69,20 +69,20 @@ extension EngineDriver {
             case .modifyZones, .saveSubscription, .send: break
             }
             noteZonesToFetch()
-            await tellState(engine)
+            await deliverState(engine)
         }
         await closeZone(nil, engine)
-        await tell(.didFetchChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.didFetchChanges(.init(context: context)), engine)
+        await deliverState(engine)
         // Zones that the options of a scheduled fetch exclude wait until they change.
-        session.focus = kept(context.reason == .scheduled ? round.focus : FetchFocus())
+        session.fetchScope = kept(context.reason == .scheduled ? round.fetchScope : FetchScope())
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome
     }
 
     /// Asks the delegate what to fetch next, if anything is left.
-    private func refocus(_ round: inout FetchRound, _ engine: CKSyncEngine) async -> Bool {
-        session.focus = FetchFocus()
+    private func updateScope(_ round: inout FetchRound, _ engine: CKSyncEngine) async -> Bool {
+        session.fetchScope = FetchScope()
         guard case .perform = session.preview(at: now, only: .fetching) else { return false }
         let context = round.context
         let options = await askDelegate {
@@ -90,15 +90,15 @@ extension EngineDriver {
         }
         guard let options else { return false }
         round.options = options
-        session.focus = kept(round.focus)
+        session.fetchScope = kept(round.fetchScope)
         return true
     }
 
-    /// A focus without the zones whose changes the store does not keep now, such as detached ones: their tokens stay.
-    private func kept(_ focus: FetchFocus) -> FetchFocus {
-        guard let history = state.history else { return focus }
-        return FetchFocus(firstZones: focus.firstZones) { [weak history] zone in
-            focus.contains(zone) && history?.keepsChanges(of: zone) ?? true
+    /// A scope without the zones whose changes the store does not keep now, such as detached ones: their tokens stay.
+    private func kept(_ fetchScope: FetchScope) -> FetchScope {
+        guard let history = state.history else { return fetchScope }
+        return FetchScope(firstZones: fetchScope.firstZones) { [weak history] zone in
+            fetchScope.contains(zone) && history?.keepsChanges(of: zone) ?? true
         }
     }
 
@@ -139,12 +139,12 @@ extension EngineDriver {
                     let event = CKSyncEngine.Event.FetchedDatabaseChanges(
                         modifications: page.changed.map { .init(zoneID: $0) },
                         deletions: deletions, generations: page.generations)
-                    await tell(.fetchedDatabaseChanges(event), engine)
+                    await deliver(.fetchedDatabaseChanges(event), engine)
                 }
                 note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)
                 guard page.moreComing else { break }
-                await tellState(engine)
-                await refocusPage(&round, engine)
+                await deliverState(engine)
+                await updatePageScope(&round, engine)
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
             state.noteDatabaseFetched()
@@ -156,7 +156,7 @@ extension EngineDriver {
     }
 
     /// Asks the delegate before the next page of the database; its choice of zones applies later.
-    private func refocusPage(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
+    private func updatePageScope(_ round: inout FetchRound, _ engine: CKSyncEngine) async {
         let context = round.context
         let options = await askDelegate {
             await $0.nextFetchChangesOptions(context, syncEngine: engine)
@@ -183,7 +183,7 @@ extension EngineDriver {
         if openZone != zone {
             await closeZone(nil, engine)
             openZone = zone
-            await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
+            await deliver(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
         }
         let token = state.ledger.zoneTokens[zone]
         if token == nil { state.beginsFromBeginning(zone) }
@@ -209,7 +209,7 @@ extension EngineDriver {
             if !page.modifications.isEmpty || !deletions.isEmpty {
                 let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
                     modifications: page.modifications, deletions: deletions)
-                await tell(.fetchedRecordZoneChanges(event), engine)
+                await deliver(.fetchedRecordZoneChanges(event), engine)
             }
             state.update { ledger in
                 _ = ledger.fetched(
@@ -277,7 +277,7 @@ extension EngineDriver {
         openZone = nil
         let event = CKSyncEngine.Event.DidFetchRecordZoneChanges(
             zoneID: CKRecordZone.ID(zone), error: error)
-        await tell(.didFetchRecordZoneChanges(event), engine)
+        await deliver(.didFetchRecordZoneChanges(event), engine)
     }
 }
 

@@ -65,8 +65,8 @@ extension EngineDriver {
         var round = SendRound(context: context)
         setZones(state.ledger, context.options.scope)
         guard case .perform = session.preview(at: now, only: .sending) else { return nil }
-        await tell(.willSendChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.willSendChanges(.init(context: context)), engine)
+        await deliverState(engine)
         while !isCancelled, !round.isOver, delegate != nil {
             absorbChanges(context)
             guard case .perform(let operation) = session.next(at: now, only: .sending) else {
@@ -76,19 +76,19 @@ extension EngineDriver {
             case .modifyZones(let create, let delete):
                 await modifyZones(create, delete, &round, engine)
             case .send(let itemLimit, let bytesLimit):
-                let room = CKSyncEngine.RecordZoneChangeBatch.Room(
+                let batchLimits = CKSyncEngine.RecordZoneChangeBatch.BatchLimits(
                     itemLimit: itemLimit, bytesLimit: bytesLimit)
-                await sendBatch(room, &round, engine)
+                await sendBatch(batchLimits, &round, engine)
             case .fetchDatabaseChanges, .fetchZoneChanges, .saveSubscription: break
             }
-            await tellState(engine)
+            await deliverState(engine)
         }
         // Changes outside this scope must still be sent.
         if context.options.scope != .all {
             session.setHasPendingChanges(state.ledger.hasRecordChanges)
         }
-        await tell(.didSendChanges(.init(context: context)), engine)
-        await tellState(engine)
+        await deliver(.didSendChanges(.init(context: context)), engine)
+        await deliverState(engine)
         if isCancelled { return CKError(.operationCancelled, "The send was cancelled.") }
         return round.error
     }
@@ -191,19 +191,19 @@ extension EngineDriver {
         let event = CKSyncEngine.Event.SentDatabaseChanges(
             savedZones: savedZones, failedZoneSaves: failedSaves, deletedZoneIDs: deletedZoneIDs,
             failedZoneDeletes: failedDeletes)
-        await tell(.sentDatabaseChanges(event), engine)
+        await deliver(.sentDatabaseChanges(event), engine)
     }
 
     // MARK: Records
 
     private func sendBatch(
-        _ room: CKSyncEngine.RecordZoneChangeBatch.Room, _ round: inout SendRound,
+        _ batchLimits: CKSyncEngine.RecordZoneChangeBatch.BatchLimits, _ round: inout SendRound,
         _ engine: CKSyncEngine
     ) async {
         typealias Batch = CKSyncEngine.RecordZoneChangeBatch
         let asked = state.ledger.additionCount
         let context = round.context
-        let answer = await Batch.$room.withValue(room) {
+        let answer = await Batch.$batchLimits.withValue(batchLimits) {
             await askDelegate {
                 await $0.nextRecordZoneChangeBatch(context, syncEngine: engine)
             }
@@ -233,7 +233,9 @@ extension EngineDriver {
             tombstoneTags = answer.tombstoneTags
         } catch {
             let error = CKError(error)
-            if error.code == .limitExceeded, changes.count > 1, changes.count <= room.itemLimit {
+            if error.code == .limitExceeded, changes.count > 1,
+                changes.count <= batchLimits.itemLimit
+            {
                 // The delegate does not know the service's limit, so the engine asks it for a
                 // smaller batch.
                 _ = session.failed(
@@ -304,11 +306,13 @@ extension EngineDriver {
                 failures.append(CKError(error))
             }
         }
-        let verdicts = judge(changes, failures, round)
-        let met = failures.compactMap { $0?.serverRecord }
+        let dispositions = classify(changes, failures, round)
+        let serverRecords = failures.compactMap { $0?.serverRecord }
         state.update { ledger in
-            ledger.resolve(changes, verdicts)
-            for record in met { ledger.meet(RecordID(record.recordID), type: record.recordType) }
+            ledger.resolve(changes, dispositions)
+            for record in serverRecords {
+                ledger.noteConflicting(RecordID(record.recordID), type: record.recordType)
+            }
         }
         let errors = zip(changes, failures).compactMap { change, error in
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
@@ -321,12 +325,12 @@ extension EngineDriver {
             savedRecords: savedRecords, failedRecordSaves: failedSaves,
             deletedRecordIDs: deletedRecordIDs, failedRecordDeletes: failedDeletes,
             tombstoneTags: tombstoneTags)
-        await tell(.sentRecordZoneChanges(event), engine)
+        await deliver(.sentRecordZoneChanges(event), engine)
     }
 
-    private func judge(
+    private func classify(
         _ changes: [PendingChange], _ failures: [CKError?], _ round: SendRound
-    ) -> [ItemVerdict] {
+    ) -> [ItemDisposition] {
         if let error = round.error, isGivenUp(error) {
             session.cancelled()
             return changes.map { _ in .pending }

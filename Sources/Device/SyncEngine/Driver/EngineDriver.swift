@@ -45,7 +45,7 @@ actor EngineDriver {
     private var hintTask: Task<Void, Never>?
     private var accountObserver: (any NSObjectProtocol)?
     private let pause = WakeSignal()
-    private var willTellOfState = false
+    private var willDeliverState = false
     private var isStopped = false
     /// The task that is calling the delegate.
     private nonisolated let tellingTask = Mutex<Int?>(nil)
@@ -153,7 +153,7 @@ actor EngineDriver {
             pause.wake()
         }
         try checkCancellation()
-        await tellState(engine)
+        await deliverState(engine)
         try await body(self, engine)
     }
 
@@ -204,28 +204,28 @@ actor EngineDriver {
         return await body(delegate)
     }
 
-    func tell(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async {
+    func deliver(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async {
         _ = await askDelegate { await $0.handleEvent(event, syncEngine: engine) }
     }
 
     /// Reports the state to the app, if it changed since the last report.
-    func tellState(_ engine: CKSyncEngine) async {
+    func deliverState(_ engine: CKSyncEngine) async {
         guard let serialization = state.takeUnreported() else { return }
-        await tell(.stateUpdate(.init(stateSerialization: serialization)), engine)
+        await deliver(.stateUpdate(.init(stateSerialization: serialization)), engine)
     }
 
     /// Handles a change of the state by the app: the loop reports it and sends the new changes.
     /// Without a loop, changes within a tenth of a second are reported together.
     func appChangedState() {
         pause.wake()
-        guard !isAutomatic, !willTellOfState, !isStopped else { return }
-        willTellOfState = true
+        guard !isAutomatic, !willDeliverState, !isStopped else { return }
+        willDeliverState = true
         Task {
             // The sleep ends early only when the process ends; the state is reported nevertheless.
             try? await world.sleep(SyncSettings.engine.coalescingSeconds)
-            willTellOfState = false
+            willDeliverState = false
             await takeTurn()
-            if let engine { await tellState(engine) }
+            if let engine { await deliverState(engine) }
             giveTurn()
         }
     }
@@ -268,7 +268,7 @@ actor EngineDriver {
     }
 
     private func notified() {
-        session.focus = FetchFocus()
+        session.fetchScope = FetchScope()
         noteZonesToFetch()
         pause.wake()
     }
@@ -308,7 +308,7 @@ actor EngineDriver {
             giveTurn()
         }
         guard let engine, delegate != nil else { return .until(nil) }
-        await tellState(engine)
+        await deliverState(engine)
         let accountChange = accountChangeCount
         // A new change does not end the pause after a failed lookup; a new account does.
         if failedLookup == accountChange, case .wait(let uptimeSeconds) = session.preview(at: now) {
@@ -328,7 +328,7 @@ actor EngineDriver {
         switch session.preview(at: now) {
         case .perform(let operation):
             await perform(operation, engine)
-            await tellState(engine)
+            await deliverState(engine)
             return isCancelled ? .until(nextOccasion) : .none
         case .wait(let uptimeSeconds): return .until(uptimeSeconds)
         case .rest(let uptimeSeconds): return .until(uptimeSeconds)

@@ -17,12 +17,12 @@ extension CKSyncEngine {
         static let maximumItemCount = 250
 
         /// How much the engine can send now; less after the service refused a batch as too large.
-        package struct Room: Sendable {
+        package struct BatchLimits: Sendable {
             package var itemLimit = RecordZoneChangeBatch.maximumItemCount
             package var bytesLimit = SyncSettings.engineBytesPerBatch
         }
 
-        @TaskLocal package static var room = Room()
+        @TaskLocal package static var batchLimits = BatchLimits()
 
         /// The records to save; one that was changed at the service since it was fetched is refused.
         public var recordsToSave: [CKRecord]
@@ -81,7 +81,7 @@ extension CKSyncEngine {
 extension CKSyncEngine.RecordZoneChangeBatch {
     /// The content of a batch while it is filled.
     private struct Contents {
-        private let room = CKSyncEngine.RecordZoneChangeBatch.room
+        private let batchLimits = CKSyncEngine.RecordZoneChangeBatch.batchLimits
         private let pendingSaves: Set<CKRecord.ID>
         private var walk = DependencyWalk<CKRecord.ID, CKRecord>()
         private var bytes = 0
@@ -96,7 +96,7 @@ extension CKSyncEngine.RecordZoneChangeBatch {
         }
 
         var itemCount: Int { records.count + deletions.count }
-        var isFull: Bool { itemCount >= room.itemLimit || bytes > room.bytesLimit }
+        var isFull: Bool { itemCount >= batchLimits.itemLimit || bytes > batchLimits.bytesLimit }
 
         mutating func take(
             _ recordID: CKRecord.ID, from recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
@@ -115,7 +115,7 @@ extension CKSyncEngine.RecordZoneChangeBatch {
                 case .take(let record):
                     bytes += record.estimatedBytes
                     // At least one record, however large.
-                    if bytes <= room.bytesLimit || records.isEmpty { records.append(record) }
+                    if bytes <= batchLimits.bytesLimit || records.isEmpty { records.append(record) }
                 }
             }
         }

@@ -10,7 +10,8 @@ extension EngineLedger: Codable {
 
     private enum Key: String, CodingKey {
         case version, user, databaseToken, zones, zoneTokens, zonesToFetch, subscriptionID
-        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne, metRecords
+        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne
+        case conflictingRecords = "metRecords"
     }
 
     private struct Zone: Codable {
@@ -29,7 +30,7 @@ extension EngineLedger: Codable {
         var kind: Int
     }
 
-    private struct MetRecord: Codable {
+    private struct ConflictingRecord: Codable {
         var name: String
         var zone: Int
         var type: String
@@ -63,8 +64,8 @@ extension EngineLedger: Codable {
         }
         let unfetched = zonesToFetch.map(number)
         let encryptedAsOne = zonesEncryptedAsOne.map(number).sorted()
-        let met = metRecords.flatMap { zone, records in
-            records.map { MetRecord(name: $0.key, zone: number(zone), type: $0.value) }
+        let conflicting = conflictingRecords.flatMap { zone, records in
+            records.map { ConflictingRecord(name: $0.key, zone: number(zone), type: $0.value) }
         }
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Self.formatVersion, forKey: .version)
@@ -80,9 +81,10 @@ extension EngineLedger: Codable {
         if !encryptedAsOne.isEmpty {
             try container.encode(encryptedAsOne, forKey: .zonesEncryptedAsOne)
         }
-        if !met.isEmpty {
+        if !conflicting.isEmpty {
             try container.encode(
-                met.sorted { ($0.zone, $0.name) < ($1.zone, $1.name) }, forKey: .metRecords)
+                conflicting.sorted { ($0.zone, $0.name) < ($1.zone, $1.name) },
+                forKey: .conflictingRecords)
         }
     }
 
@@ -114,9 +116,12 @@ extension EngineLedger: Codable {
         for token in try container.decode([Token].self, forKey: .zoneTokens) {
             zoneTokens[try zone(token.zone)] = token.text
         }
-        let met = try container.decodeIfPresent([MetRecord].self, forKey: .metRecords) ?? []
-        for record in met {
-            meet(RecordID(name: record.name, zoneID: try zone(record.zone)), type: record.type)
+        let conflicting =
+            try container.decodeIfPresent([ConflictingRecord].self, forKey: .conflictingRecords)
+            ?? []
+        for record in conflicting {
+            noteConflicting(
+                RecordID(name: record.name, zoneID: try zone(record.zone)), type: record.type)
         }
         zonesToFetch = try container.decode([Int].self, forKey: .zonesToFetch).map(zone)
         add(

@@ -23,7 +23,7 @@ struct EngineLedger: Sendable {
     /// Records, by name with their types, that arrived with conflicts from zones that were never
     /// fetched. A first fetch does not report earlier deletions: those of these records that it
     /// does not contain were deleted.
-    private(set) var metRecords: [ZoneID: [String: String]] = [:]
+    private(set) var conflictingRecords: [ZoneID: [String: String]] = [:]
     /// The database subscription, once it exists.
     var subscriptionID: String?
     private(set) var hasPendingUntrackedChanges = false
@@ -111,10 +111,10 @@ struct EngineLedger: Sendable {
 
     /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
     /// changed the record meanwhile.
-    mutating func resolve(_ changes: [PendingChange], _ verdicts: [ItemVerdict]) {
-        for (change, verdict) in zip(changes, verdicts).reversed() {
+    mutating func resolve(_ changes: [PendingChange], _ dispositions: [ItemDisposition]) {
+        for (change, disposition) in zip(changes, dispositions).reversed() {
             inFlight[change.id] = nil
-            switch verdict {
+            switch disposition {
             case .pending, .countAttempt:
                 if pending[change.id] == nil {
                     pending.updateValue(change, forKey: change.id, insertingAt: 0)
@@ -135,9 +135,9 @@ struct EngineLedger: Sendable {
     // MARK: What is fetched
 
     /// Notes a record that arrived with a conflict before the zone's changes.
-    mutating func meet(_ record: RecordID, type: String) {
+    mutating func noteConflicting(_ record: RecordID, type: String) {
         guard zoneTokens[record.zoneID] == nil else { return }
-        metRecords[record.zoneID, default: [:]][record.name] = type
+        conflictingRecords[record.zoneID, default: [:]][record.name] = type
     }
 
     /// Notes a page of a zone's changes.
@@ -147,9 +147,9 @@ struct EngineLedger: Sendable {
         _ names: some Sequence<String>, of zone: ZoneID, token: String, moreComing: Bool
     ) -> [String: String] {
         zoneTokens[zone] = token
-        guard metRecords[zone] != nil else { return [:] }
-        for name in names { metRecords[zone]?[name] = nil }
-        return moreComing ? [:] : metRecords.removeValue(forKey: zone) ?? [:]
+        guard conflictingRecords[zone] != nil else { return [:] }
+        for name in names { conflictingRecords[zone]?[name] = nil }
+        return moreComing ? [:] : conflictingRecords.removeValue(forKey: zone) ?? [:]
     }
 
     /// The result of ``fetched(_:of:token:moreComing:)``, without a change.
@@ -165,12 +165,12 @@ struct EngineLedger: Sendable {
         databaseToken = earlier.databaseToken
         zoneTokens = earlier.zoneTokens
         zonesToFetch = earlier.zonesToFetch
-        metRecords = earlier.metRecords
+        conflictingRecords = earlier.conflictingRecords
     }
 
     /// Removes the state of a deleted zone. Its pending changes stay, for the app to decide.
     mutating func forget(_ zone: ZoneID) {
-        metRecords[zone] = nil
+        conflictingRecords[zone] = nil
         zoneTokens[zone] = nil
         zonesToFetch.removeAll { $0 == zone }
     }

@@ -18,7 +18,7 @@ extension Routes {
                     context.parameters.get("token") ?? "", request, context.ledger)
             }
         }
-        addUploadsInGoes(to: router)
+        addResumableUploads(to: router)
         // After the token comes the name under which a client wants the file.
         for path in ["assets/get/:token", "assets/get/:token/:name"] {
             for method in [HTTPRequest.Method.get, .head] {

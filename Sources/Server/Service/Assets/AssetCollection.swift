@@ -88,13 +88,13 @@ struct AssetCollector: Sendable {
         // Uploads that were not continued. Their address has expired.
         let left = max(uploadSeconds, settings.limits.uploadAddressSeconds)
         try await blobs.removePartials(leftBefore: now - Int64(left * 1_000))
-        try await sweepStrays(
+        try await collectOrphans(
             blobs, store, keptBefore: min(cutoff, now - Int64(uploadSeconds * 1_000)),
             into: &collection)
     }
 
     /// Removes blobs without a row. New ones stay: their row may not be written yet.
-    private func sweepStrays(
+    private func collectOrphans(
         _ blobs: any BlobStore, _ store: any RecordStore, keptBefore cutoff: Int64,
         into collection: inout AssetCollection
     ) async throws {

@@ -52,7 +52,7 @@ extension AssetTransfer {
         let sender = Throttle.Sender.user(address.user, in: database.containerAddress)
         try meter.checkTransfers(of: database.containerAddress, by: [sender])
         let name = Self.partialName(of: token, address)
-        let resumed: ResumedGo = try await uploads.run(for: address.user) {
+        let resumed: ResumeOutcome = try await uploads.run(for: address.user) {
             try await uploads.run(name) {
                 let blobs = try await storage.blobs(for: database)
                 var room = try await freeAssetBytes(in: database)
@@ -70,8 +70,8 @@ extension AssetTransfer {
                     return .otherOffset(partial.sizeBytes)
                 }
                 return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
-                    try await go(
-                        on: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
+                    try await append(
+                        to: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
                         of: database, room, by: sender)
                 }
             }
@@ -84,17 +84,17 @@ extension AssetTransfer {
         }
     }
 
-    private enum ResumedGo {
+    private enum ResumeOutcome {
         case complete(AssetRow)
         case kept(Int64)
         case otherOffset(Int64)
     }
 
-    private func go<Body: AsyncSequence>(
-        on partial: any PartialBlob, isLast: Bool, _ body: Body, announcedBytes: Int64,
+    private func append<Body: AsyncSequence>(
+        to partial: any PartialBlob, isLast: Bool, _ body: Body, announcedBytes: Int64,
         of database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
         by mover: Throttle.Sender
-    ) async throws -> ResumedGo where Body.Element == [UInt8] {
+    ) async throws -> ResumeOutcome where Body.Element == [UInt8] {
         let kept = partial.sizeBytes
         var bytesRead: Int64 = 0
         do {

@@ -22,7 +22,7 @@ extension AssetsUpload: ServedEndpoint {
         ).text(signedBy: signer)
         return Answer(
             call.request.tokens.map { item in
-                if let error = objection(to: item) {
+                if let error = refusal(of: item) {
                     return .failure(
                         AssetFailure(
                             recordName: item.recordName, fieldName: item.fieldName, error: error))
@@ -45,7 +45,7 @@ extension AssetsUpload: ServedEndpoint {
         guard mayWrite else { throw ServiceError.notPermitted }
     }
 
-    private static func objection(to item: Item) -> ServiceError? {
+    private static func refusal(of item: Item) -> ServiceError? {
         guard item.recordName.map(Names.isRecordName) ?? true else {
             return .badRecordName
         }

@@ -29,7 +29,7 @@ package final class HeldMemory: Sendable {
             let signals = $0.beside == 0 ? [] : budget.changeBeside(by: -$0.beside)
             return signals + budget.leave($0.shares, giveBack: $0.bytes)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 
     /// Bytes that are held now.
@@ -90,13 +90,13 @@ package final class HeldMemory: Sendable {
     ///
     /// - Parameters:
     ///   - use: What the bytes are for.
-    ///   - tell: Called once when it is worth trying again.
+    ///   - notify: Called once when it is worth trying again.
     /// - Returns: Nil when the bytes were taken, else a closure that ends the waiting.
     package func takeOrWait(
-        _ bytes: Int, for use: MemoryBudget.Use, tell: @escaping @Sendable () -> Void
+        _ bytes: Int, for use: MemoryBudget.Use, notify: @escaping @Sendable () -> Void
     ) -> (@Sendable () -> Void)? {
         state.withLock { state in
-            let ticket = budget.takeOrWait(bytes, for: use, of: state.shares, tell: tell)
+            let ticket = budget.takeOrWait(bytes, for: use, of: state.shares, notify: notify)
             guard let ticket else {
                 state.bytes += bytes
                 return nil
@@ -116,7 +116,7 @@ package final class HeldMemory: Sendable {
         ) { [self] in
             while true {
                 let (signals, signal) = AsyncStream<Void>.makeStream()
-                guard let stop = takeOrWait(bytes, for: .work, tell: { signal.finish() })
+                guard let stop = takeOrWait(bytes, for: .work, notify: { signal.finish() })
                 else { return }
                 defer { stop() }
                 for await _ in signals {}
@@ -131,7 +131,7 @@ package final class HeldMemory: Sendable {
             defer { state.beside = bytes }
             return bytes == state.beside ? [] : budget.changeBeside(by: bytes - state.beside)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 
     private func takeNow(_ bytes: Int) -> Bool {
@@ -154,7 +154,7 @@ package final class HeldMemory: Sendable {
             state.bytes -= bytes
             return budget.giveBack(bytes, of: state.shares)
         }
-        for tell in signals { tell() }
+        for signal in signals { signal() }
     }
 }
 

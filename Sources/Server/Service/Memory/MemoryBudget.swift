@@ -32,7 +32,7 @@ package final class MemoryBudget: Sendable {
         var shares: [Share]
         var use: Use
         /// Signals that there may be room now.
-        var tell: @Sendable () -> Void
+        var notify: @Sendable () -> Void
     }
 
     /// The purpose for which bytes are taken.
@@ -141,7 +141,7 @@ package final class MemoryBudget: Sendable {
     ///
     /// - Returns: Nil when the bytes were taken, else the number by which to stop waiting.
     func takeOrWait(
-        _ bytes: Int, for use: Use, of shares: [Share], tell: @escaping @Sendable () -> Void
+        _ bytes: Int, for use: Use, of shares: [Share], notify: @escaping @Sendable () -> Void
     ) -> UInt64? {
         state.withLock { state in
             if hasRoom(for: bytes, use, of: shares, state) {
@@ -151,7 +151,8 @@ package final class MemoryBudget: Sendable {
             state.lastTicket += 1
             state.waiters.append(
                 Waiter(
-                    ticket: state.lastTicket, bytes: bytes, shares: shares, use: use, tell: tell))
+                    ticket: state.lastTicket, bytes: bytes, shares: shares, use: use, notify: notify
+                ))
             return state.lastTicket
         }
     }
@@ -216,7 +217,7 @@ package final class MemoryBudget: Sendable {
         for _ in 0..<min(Self.waitersPerRelease, state.waiters.count) {
             guard let waiter = state.waiters.popFirst() else { break }
             if hasRoom(for: waiter.bytes, waiter.use, of: waiter.shares, state) {
-                signals.append(waiter.tell)
+                signals.append(waiter.notify)
             } else {
                 // Others may need less, or have a share of their own.
                 state.waiters.append(waiter)

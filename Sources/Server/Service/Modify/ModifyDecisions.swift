@@ -51,7 +51,7 @@ struct ModifyDecisions {
             switch item {
             case .refused(let failure, let zoneName):
                 var failure = failure
-                if let zoneName, let error = stored.objection(to: zoneName) {
+                if let zoneName, let error = stored.zoneError(for: zoneName) {
                     failure.error = error
                 }
                 return .failed(failure)
@@ -85,14 +85,14 @@ struct ModifyDecisions {
         guard let zone = stored.zones[operation.key.zoneName] else {
             return .failed(
                 failure(
-                    operation.key, stored.objection(to: operation.key.zoneName) ?? .zoneNotFound))
+                    operation.key, stored.zoneError(for: operation.key.zoneName) ?? .zoneNotFound))
         }
         if stored.goingAway.contains(operation.key) {
             return operation.kind.isDeletion && !stored.isUndecided(operation.key)
                 ? .alreadyGone : .failed(failure(operation.key, .deletionUnderWay))
         }
         let old = stored.living(operation.key)
-        if let error = objection(to: operation, old: old) {
+        if let error = refusal(of: operation, old: old) {
             var failure = failure(operation.key, error)
             if let old, error.code == .conflict,
                 plan.access[old.type].mayRead(old)
@@ -143,9 +143,9 @@ struct ModifyDecisions {
     }
 
     /// Why an operation cannot be done on what is stored; nil when it can.
-    private func objection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+    private func refusal(of operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
         if let old, isLeaving(operation, old) { return nil }
-        if let error = sharingObjection(to: operation, old: old) { return error }
+        if let error = sharingRefusal(of: operation, old: old) { return error }
         guard let old else {
             switch operation.kind {
             case .update, .replace: return .recordNotFound

@@ -70,8 +70,8 @@ struct ModifyPlanning {
     ) throws -> PlannedOperation {
         let record = operation.record
         if UsersRecord.isName(key.name) {
-            if let error = UsersRecord.objection(
-                to: operation.kind.isDeletion ? .deletion : .save, key: key,
+            if let error = UsersRecord.refusal(
+                of: operation.kind.isDeletion ? .deletion : .save, key: key,
                 type: record.recordType, in: context)
             {
                 throw error

@@ -158,7 +158,7 @@ struct StoredRecords {
     /// The caller's rights in them.
     private(set) var rights: [String: ZoneRights] = [:]
     /// Why other zones of the request are not available.
-    private var objections: [String: ServiceError] = [:]
+    private var zoneErrors: [String: ServiceError] = [:]
     private var rows: [RecordKey: RecordRow] = [:]
     /// By zone: which long changes are under way there.
     private(set) var underWay: [String: Set<LongChangeRow.Kind>] = [:]
@@ -189,7 +189,7 @@ struct StoredRecords {
             do {
                 (zone, rights[zoneName]) = try context.existingZone(named: zoneName, reader)
             } catch let error as ServiceError {
-                objections[zoneName] = error
+                zoneErrors[zoneName] = error
                 continue
             }
             zones[zoneName] = zone
@@ -224,9 +224,9 @@ struct StoredRecords {
     func isUndecided(_ key: RecordKey) -> Bool { undecided.contains(key) }
 
     /// Why there is no such zone; nil when there is.
-    func objection(to zoneName: String) -> ServiceError? {
+    func zoneError(for zoneName: String) -> ServiceError? {
         if zones[zoneName] != nil { return nil }
-        return objections[zoneName] ?? .zoneNotFound
+        return zoneErrors[zoneName] ?? .zoneNotFound
     }
 
     /// The record, if it exists, is not being deleted, and the caller can see it.

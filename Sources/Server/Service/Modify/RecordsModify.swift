@@ -7,8 +7,8 @@ import StratusWire
 /// Saves and deletes records.
 ///
 /// Where it is decided:
-/// - conflicts, and whether a record may be created or written: `objection(to:old:)` in
-///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingObjection(to:old:)` in
+/// - conflicts, and whether a record may be created or written: `refusal(of:old:)` in
+///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingRefusal(of:old:)` in
 ///   ShareDecisions.swift, by `ZoneRights`;
 /// - what fails with others, in atomic zones and by references:
 ///   `ModifyDecisions.decideTogether(isAtomic:reader:)`;

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// A notification is a hint. The events of a database are dispatched in rounds, one right after the other, so no user's
 /// save delays another's; notifications that would reach a device too often are gathered only for that device
-/// (``NotificationGathering``). A failed round is repeated after 1 s, doubled up to 60 s. Rows leave the outbox with
+/// (``NotificationCoalescing``). A failed round is repeated after 1 s, doubled up to 60 s. Rows leave the outbox with
 /// the next save, in its transaction, or after ten quiet seconds; after a crash some are dispatched twice, with the
 /// same notification identifiers, and none is lost.
 final class Notifications: Sendable {
@@ -20,7 +20,7 @@ final class Notifications: Sendable {
     let schemas: SchemaCache
     let devices: Devices
     /// Limits how often the devices' channels are used.
-    let gathering: NotificationGathering
+    let coalescing: NotificationCoalescing
 
     private let state = Mutex(State())
 
@@ -60,7 +60,7 @@ final class Notifications: Sendable {
         self.subscriptions = subscriptions
         self.schemas = schemas
         self.devices = devices
-        gathering = NotificationGathering(
+        coalescing = NotificationCoalescing(
             limits: settings.limits, world: settings.world, deliver: deliver)
     }
 
@@ -99,7 +99,7 @@ final class Notifications: Sendable {
 
     /// Returns when no event waits to be dispatched, except for failed ones that will be tried again.
     func waitUntilIdle() async {
-        while let step = state.withLock({ $0.nextStep() }) ?? gathering.nextStep() {
+        while let step = state.withLock({ $0.nextStep() }) ?? coalescing.nextStep() {
             await step.value
         }
     }
@@ -173,7 +173,7 @@ final class Notifications: Sendable {
     // MARK: What was left
 
     /// Dispatches the outbox at a database's first use: a crash may have left events there.
-    func dispatchLeftovers(of store: any RecordStore) {
+    func dispatchPending(of store: any RecordStore) {
         let isNew = state.withLock { state in
             guard !state.hasRecovered, state.cursors[store.address] == nil else { return false }
             _ = state.cursor(of: store.address)
@@ -183,11 +183,11 @@ final class Notifications: Sendable {
     }
 
     /// Dispatches what is in the outboxes of all databases, one after the other.
-    func dispatchLeftovers() async throws {
+    func dispatchPending() async throws {
         for address in try await storage.databases() {
             try Task.checkCancellation()
             do {
-                dispatchLeftovers(of: try await storage.store(for: address))
+                dispatchPending(of: try await storage.store(for: address))
             } catch let error as StorageError where error.database != nil {
                 // The storage has reported the damaged file. The outbox is dispatched at the database's first use.
                 continue

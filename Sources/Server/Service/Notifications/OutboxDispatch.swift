@@ -53,7 +53,7 @@ struct OutboxDispatch {
     private mutating func handOver(_ through: Int64) async {
         let gathered = deliveries.take()
         if !gathered.isEmpty {
-            await notifications.gathering.deliver(gathered, backlogRounds: backlogRounds)
+            await notifications.coalescing.deliver(gathered, backlogRounds: backlogRounds)
         }
         cursor.advance(through: through)
     }

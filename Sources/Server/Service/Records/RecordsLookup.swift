@@ -48,13 +48,13 @@ extension RecordsLookup: ServedEndpoint {
         let zoneNames = request.records.map { context.zoneName($0.zoneID ?? request.zoneID) }
         var rows: [String: [String: RecordRow]] = [:]
         var room = context.limits.recordBytesPerLookup
-        var objections: [String: ServiceError] = [:]
+        var zoneErrors: [String: ServiceError] = [:]
         for zoneName in Set(zoneNames.compactMap { $0 }) {
             let zone: (row: ZoneRow, rights: ZoneRights)
             do {
                 zone = try context.existingZone(named: zoneName, reader)
             } catch let error as ServiceError {
-                objections[zoneName] = error
+                zoneErrors[zoneName] = error
                 continue
             }
             let names = zip(request.records, zoneNames).lazy
@@ -70,7 +70,7 @@ extension RecordsLookup: ServedEndpoint {
                     return .failure(
                         RecordFailure(
                             recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
-                            error: zoneName.flatMap { objections[$0] } ?? .zoneNotFound))
+                            error: zoneName.flatMap { zoneErrors[$0] } ?? .zoneNotFound))
                 }
                 let zoneID = context.zoneID(zoneName)
                 guard let row = zoneRows[item.recordName], !row.isDeleted else {

@@ -45,8 +45,8 @@ extension CloudService {
     /// used earlier is dispatched at its first use.
     ///
     /// - Throws: `StorageError` when a database cannot be opened or read.
-    public func dispatchLeftovers() async throws {
-        try await components.notifications.dispatchLeftovers()
+    public func dispatchPending() async throws {
+        try await components.notifications.dispatchPending()
     }
 
     /// Continues the long changes and the deletions of accounts that the last run of the service did not finish; called

@@ -17,7 +17,7 @@ final class Databases: Sendable {
     /// interrupted long changes continue.
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
         let store = try await storage.store(for: address)
-        notifications.dispatchLeftovers(of: store)
+        notifications.dispatchPending(of: store)
         longChanges.takeUp(store)
         return store
     }

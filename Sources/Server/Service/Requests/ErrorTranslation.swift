@@ -56,7 +56,7 @@ final class ErrorTranslation: Sendable {
             if let row {
                 isReported(row + " " + (error.path ?? ""))
             } else {
-                error.database != nil || [.busy, .diskFull, .noRoom].contains(error.code)
+                error.database != nil || [.busy, .diskFull, .assetDiskFull].contains(error.code)
             }
         logger.log(
             level: isKnown ? .debug : .error, "The store reported an error.",
@@ -65,7 +65,7 @@ final class ErrorTranslation: Sendable {
                 "path": "\(error.path ?? "-")", "row": "\(row ?? "-")",
             ])
         if error.database != nil { return .databaseDamaged }
-        if [.diskFull, .noRoom].contains(error.code) { return .diskFull }
+        if [.diskFull, .assetDiskFull].contains(error.code) { return .diskFull }
         if error.stopsService {
             hasStopped.store(true, ordering: .relaxed)
             fatalErrorHandler.withLock { $0 }?(error)

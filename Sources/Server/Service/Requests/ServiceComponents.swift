@@ -57,7 +57,7 @@ public final class ServiceComponents: Sendable {
             })
         records = RecordWriting(
             subscriptions: subscriptions, notifications: notifications,
-            ancestorRoom: AncestorMaintainer.Room(settings.limits),
+            ancestorLimits: AncestorMaintainer.AncestorLimits(settings.limits),
             recordsAtOnce: settings.limits.recordsPerCascade)
         longChanges = LongChanges(records: records, settings: settings)
         databases = Databases(

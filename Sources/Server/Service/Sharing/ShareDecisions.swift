@@ -23,7 +23,7 @@ struct SharingConsequences {
 /// Each operation by itself.
 extension ModifyDecisions {
     /// Why a participant may not do this to a record; nil when it is allowed, and for owners.
-    func sharingObjection(to operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
+    func sharingRefusal(of operation: PlannedOperation, old: RecordRow?) -> ServiceError? {
         guard let rights = stored.rights[operation.key.zoneName], !rights.isOwn else { return nil }
         guard let old else {
             let inserts =

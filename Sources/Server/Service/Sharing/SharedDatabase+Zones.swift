@@ -67,7 +67,7 @@ extension ZonesModify {
         {
             let results = try ZonesOutcome(outcome, count: request.operations.count)
                 .replay(request) { gone($0.zoneID, in: context) }
-            return Answer(try await telling(results, in: database, signer))
+            return Answer(try await addingDatabaseToken(results, in: database, signer))
         }
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
@@ -95,12 +95,12 @@ extension ZonesModify {
                     ZonesOutcome(results).bytes, in: writer, nowMilliseconds: now)
             }
         }
-        return Answer(try await telling(results, in: database, signer))
+        return Answer(try await addingDatabaseToken(results, in: database, signer))
     }
 
     /// Adds the token that the caller's shared database has without the zones that were left: with it, the caller's
     /// device detects that a restore has undone the leaving.
-    private static func telling(
+    private static func addingDatabaseToken(
         _ results: [ZoneResult], in database: SharedDatabase, _ signer: TokenSigner
     ) async throws -> [ZoneResult] {
         guard database.context.caller.wantsExtensions else { return results }

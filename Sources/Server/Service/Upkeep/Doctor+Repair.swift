@@ -83,7 +83,7 @@ extension RecordAuthor {
     fileprivate static var doctor: RecordAuthor {
         RecordAuthor(
             user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
-            ancestorRoom: .init(Limits()), recordsAtOnce: .max)
+            ancestorLimits: .init(Limits()), recordsAtOnce: .max)
     }
 }
 

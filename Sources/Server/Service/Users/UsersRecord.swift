@@ -13,8 +13,8 @@ enum UsersRecord {
     /// Why an operation on a record whose name only the service gives is refused; nil for the caller's own.
     ///
     /// The refusal is the same whether or not there is such a user.
-    static func objection(
-        to kind: OperationKind, key: RecordKey, type: String?, in context: RequestContext
+    static func refusal(
+        of kind: OperationKind, key: RecordKey, type: String?, in context: RequestContext
     ) -> ServiceError? {
         let name = key.name
         guard context.scope != .shared, key.zoneName == ZoneID.defaultZoneName,

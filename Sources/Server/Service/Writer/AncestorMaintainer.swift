@@ -4,7 +4,7 @@ import StratusStorage
 /// Keeps earlier states of living records, as far as there is room for them: ``AncestorRow``.
 struct AncestorMaintainer: RecordMaintainer {
     /// The largest size of a state, and over how many changes of its zone a state is kept.
-    struct Room: Sendable {
+    struct AncestorLimits: Sendable {
         let bytes: Int
         let changes: Int64
 
@@ -14,7 +14,7 @@ struct AncestorMaintainer: RecordMaintainer {
         }
     }
 
-    let room: Room
+    let limits: AncestorLimits
 
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 
@@ -22,7 +22,7 @@ struct AncestorMaintainer: RecordMaintainer {
     /// not be found any more.
     func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
         guard let old = write.old else { return }
-        if old.payload.count <= room.bytes {
+        if old.payload.count <= limits.bytes {
             try rows.put(AncestorRow(old, replacedAt: write.row.version))
         } else {
             try forgetStates(of: old, in: rows)
@@ -37,7 +37,7 @@ struct AncestorMaintainer: RecordMaintainer {
     }
 
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) throws {
-        try rows.deleteAncestors(replacedThrough: version - room.changes, in: zone.key)
+        try rows.deleteAncestors(replacedThrough: version - limits.changes, in: zone.key)
     }
 
     /// The store deletes a zone's states with it.

@@ -37,7 +37,7 @@ enum RecordMaintainers {
         [
             IndexMaintainer(),
             ReferenceMaintainer(),
-            AncestorMaintainer(room: author.ancestorRoom),
+            AncestorMaintainer(limits: author.ancestorLimits),
             AssetMaintainer(),
             ShareMaintainer(),
             UsageMaintainer(),
@@ -52,7 +52,7 @@ struct RecordAuthor: Sendable {
     /// The device that is not notified of its own changes; empty for an operator's, of which all are notified.
     var device: String
     var subscriptions: SubscriptionSummary
-    var ancestorRoom: AncestorMaintainer.Room
+    var ancestorLimits: AncestorMaintainer.AncestorLimits
     /// How many rows of records a zone may have to be deleted in one transaction.
     var recordsAtOnce: Int
 }

@@ -7,7 +7,7 @@ import StratusStorage
 struct RecordWriting: Sendable {
     let subscriptions: SubscriptionCache
     let notifications: Notifications
-    let ancestorRoom: AncestorMaintainer.Room
+    let ancestorLimits: AncestorMaintainer.AncestorLimits
     let recordsAtOnce: Int
 
     /// Runs `body` in a transaction on a database.
@@ -22,7 +22,8 @@ struct RecordWriting: Sendable {
         let cursor = notifications.cursor(of: store.address)
         let author = RecordAuthor(
             user: user, device: device,
-            subscriptions: try await subscriptions.summary(of: store), ancestorRoom: ancestorRoom,
+            subscriptions: try await subscriptions.summary(of: store),
+            ancestorLimits: ancestorLimits,
             recordsAtOnce: recordsAtOnce)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
             try cursor.dequeue(in: rows)

@@ -87,7 +87,7 @@ extension ZonesModify: ServedEndpoint {
         }
         return try reader.livingZone(named: name).map { row in
             var zone = try ZoneDictionary(row, in: context, tokens: tokens)
-            try zone.tellDatabaseToken(in: reader, context, tokens)
+            try zone.addDatabaseToken(in: reader, context, tokens)
             return zone
         }
     }
@@ -135,7 +135,7 @@ private struct ZoneChanges {
             let scope = operation.encryptionScope ?? .perRecord
             var zone = try ZoneDictionary(
                 create(name, scope, in: &records), in: context, tokens: tokens)
-            try zone.tellDatabaseToken(in: records.transaction, context, tokens)
+            try zone.addDatabaseToken(in: records.transaction, context, tokens)
             return zone
         case .delete:
             try delete(name, operation.generation, in: &records)
@@ -188,10 +188,10 @@ extension ZoneDictionary {
         _ tokens: ChangeTokens
     ) throws {
         self.init(zoneID: context.zoneID(name), isDeleted: true)
-        try tellDatabaseToken(in: reader, context, tokens)
+        try addDatabaseToken(in: reader, context, tokens)
     }
 
-    fileprivate mutating func tellDatabaseToken(
+    fileprivate mutating func addDatabaseToken(
         in reader: any StoreReader, _ context: RequestContext, _ tokens: ChangeTokens
     ) throws {
         guard context.caller.wantsExtensions else { return }

@@ -7,7 +7,7 @@ import Foundation
 /// ignored.
 extension FileBlobStore {
     func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
-        if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: partials) }
+        if let reserve, reserve.isReadOnly { throw StorageError.assetDiskFull(path: partials) }
         let owner = partials + "/" + name.owner
         let path = owner + "/" + name.name + "." + Self.boot
         return try await WorkThread(world).run { [folder, partials] in

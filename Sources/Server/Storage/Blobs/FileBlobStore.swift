@@ -18,7 +18,7 @@ struct FileBlobStore: BlobStore {
     let reserve: DiskReserve?
 
     func begin() async throws -> any BlobWriter {
-        if let reserve, reserve.isReadOnly { throw StorageError.noRoom(path: incoming) }
+        if let reserve, reserve.isReadOnly { throw StorageError.assetDiskFull(path: incoming) }
         let path = incoming + "/" + String(world.randomNumber(), radix: 16)
         return try await WorkThread(world).run { [folder, incoming] in
             try DataFolder.makeFolder(incoming)
@@ -247,13 +247,14 @@ extension StorageError {
         guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
             return translating(errno: code, path: path)
         }
-        return noRoom(
+        return assetDiskFull(
             path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .ENOSPC))
     }
 
-    static func noRoom(path: String, underlying: (any Error)? = nil) -> StorageError {
+    static func assetDiskFull(path: String, underlying: (any Error)? = nil) -> StorageError {
         StorageError(
-            .noRoom, "The disk has no room for this asset. Free some space and upload it again.",
+            .assetDiskFull,
+            "The disk has no room for this asset. Free some space and upload it again.",
             path: path, underlying: underlying)
     }
 }

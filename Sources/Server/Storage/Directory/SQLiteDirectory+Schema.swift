@@ -47,16 +47,16 @@ extension SQLiteDirectory {
         try await database.write { database in
             let oldVersion = try Self.schemaVersion(of: address, in: database)
             var outcome = SchemaExtension(oldVersion: oldVersion, version: oldVersion, fields: [])
-            var room = SchemaRoom(address: address, limits: limits, database: database)
+            var quota = SchemaQuota(address: address, limits: limits, database: database)
             for row in fields {
                 if let present = try Self.present(row, of: address, in: database) {
                     outcome.fields.append(present)
-                } else if try room.take(row) {
+                } else if try quota.take(row) {
                     try Self.insert(row, of: address, in: database)
                     outcome.fields.append(row)
                 }
             }
-            if room.isTaken {
+            if quota.isTaken {
                 outcome.version = try Self.countSchemaChange(of: address, in: database)
             }
             return outcome
@@ -199,8 +199,8 @@ extension SQLiteDirectory {
     }
 }
 
-/// The room that a schema has left, counted once for each type that a transaction extends.
-private struct SchemaRoom {
+/// What a schema may still add, counted once for each type that a transaction extends.
+private struct SchemaQuota {
     let address: ContainerAddress
     let limits: Limits
     let database: Database
@@ -214,7 +214,7 @@ private struct SchemaRoom {
         self.database = database
     }
 
-    /// Takes the room for a row that does not exist yet.
+    /// Counts a row that does not exist yet.
     mutating func take(_ row: SchemaFieldRow) throws -> Bool {
         guard let fields = try fields(of: row.recordType) else {
             let types = try types ?? countTypes()

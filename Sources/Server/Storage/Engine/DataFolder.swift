@@ -14,7 +14,7 @@ import Synchronization
 /// databases/<container>/<environment>/<owner>.mark
 /// databases/<container>/<environment>/<owner>.assets/aa/bb/<digest>.<generation>
 /// incoming                                      assets that are being uploaded
-/// partial/<owner>/<name>.<boot>                 assets that are uploaded in several goes
+/// partial/<owner>/<name>.<boot>                 assets that are uploaded in several requests
 /// reserve                                       room for a full disk
 /// ```
 ///
@@ -117,26 +117,26 @@ final class DataFolder: Sendable {
     func path(of address: DatabaseAddress) -> String { Self.path(of: address, in: path) }
 
     /// Files in the databases' folder that are not Stratus's.
-    func strangers() throws -> [String] {
-        var strangers: [String] = []
+    func unknownFiles() throws -> [String] {
+        var unknownFiles: [String] = []
         let root = path + "/databases"
         for container in try Self.names(in: root) {
             guard FileName.decode(container) != nil else {
-                strangers.append(root + "/" + container)
+                unknownFiles.append(root + "/" + container)
                 continue
             }
             for environment in try Self.names(in: root + "/" + container) {
                 let folder = root + "/" + container + "/" + environment
                 guard ContainerEnvironment(rawValue: environment) != nil else {
-                    strangers.append(folder)
+                    unknownFiles.append(folder)
                     continue
                 }
-                strangers += try Self.names(in: folder).filter { !Self.isOurs($0) }.map {
+                unknownFiles += try Self.names(in: folder).filter { !Self.isOurs($0) }.map {
                     folder + "/" + $0
                 }
             }
         }
-        return strangers
+        return unknownFiles
     }
 
     /// Whether a name is that of a database's file, of its write-ahead log, of the log's index, of its high-water mark,

@@ -64,7 +64,7 @@ struct FolderPlacement: Placement {
 
     func path(of address: DatabaseAddress) -> String { folder.path(of: address) }
 
-    func strangers() throws -> [String] { try folder.strangers() }
+    func unknownFiles() throws -> [String] { try folder.unknownFiles() }
 
     func files(of address: DatabaseAddress) -> DamagedDatabases.Files {
         .init(at: folder.path(of: address))

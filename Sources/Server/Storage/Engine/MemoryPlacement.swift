@@ -97,7 +97,7 @@ final class MemoryPlacement: Placement {
         DataFolder.path(of: address, in: "memory:", ending: "")
     }
 
-    func strangers() -> [String] { [] }
+    func unknownFiles() -> [String] { [] }
 
     func files(of address: DatabaseAddress) -> DamagedDatabases.Files { .init() }
 

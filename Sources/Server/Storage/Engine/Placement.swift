@@ -35,7 +35,7 @@ protocol Placement: Sendable {
     func path(of address: DatabaseAddress) -> String
 
     /// Files in the databases' folder that do not belong to them.
-    func strangers() throws -> [String]
+    func unknownFiles() throws -> [String]
 
     /// The system's data about a database's files, which show that they were repaired or replaced.
     func files(of address: DatabaseAddress) -> DamagedDatabases.Files

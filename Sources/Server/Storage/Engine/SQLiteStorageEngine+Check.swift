@@ -45,7 +45,7 @@ extension SQLiteStorageEngine {
                         invariant: "A file can be opened.", path: path, violation: error.message))
             }
         }
-        for path in try await placement.work.run({ [placement] in try placement.strangers() }) {
+        for path in try await placement.work.run({ [placement] in try placement.unknownFiles() }) {
             check.findings.append(
                 Finding(
                     invariant: "The folder contains only Stratus's files.", path: path,

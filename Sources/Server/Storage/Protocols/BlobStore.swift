@@ -49,7 +49,7 @@ public struct BlobName: Hashable, Sendable {
 public protocol BlobWriter: Sendable {
     /// Appends bytes.
     ///
-    /// - Throws: ``StorageError`` with ``StorageError/Code/noRoom`` when the disk is full.
+    /// - Throws: ``StorageError`` with ``StorageError/Code/assetDiskFull`` when the disk is full.
     func write(_ bytes: [UInt8]) async throws
 
     /// Makes the blob durable and gives it its name.

@@ -26,7 +26,7 @@ public struct StorageError: Error, Sendable {
         /// The store was closed.
         public static let closed = Self(rawValue: "closed")
         /// The disk has no room for an asset. The part that was written is removed, and the service continues.
-        public static let noRoom = Self(rawValue: "noRoom")
+        public static let assetDiskFull = Self(rawValue: "noRoom")
         /// Anything else that SQLite reported.
         public static let other = Self(rawValue: "other")
     }

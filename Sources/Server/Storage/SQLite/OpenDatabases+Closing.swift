@@ -82,7 +82,7 @@ extension OpenDatabases {
             else { return nil }
             state.entries[address]?.phase = .closing
             state.unused.remove(address)
-            let mayKeep = !entry.isCondemned && !state.keptLogs.isFull && !state.isClosed
+            let mayKeep = !entry.isClosing && !state.keptLogs.isFull && !state.isClosed
             return (database, entry, keepsLog && mayKeep)
         }
         guard let (database, entry, keepsLog) = closing else { return }

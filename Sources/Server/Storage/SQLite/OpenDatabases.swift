@@ -21,7 +21,7 @@ final class OpenDatabases: Sendable {
         /// When its last use ended.
         var usedAtSeconds: Double = 0
         /// Whether it is closed at the end of its last use.
-        var isCondemned = false
+        var isClosing = false
     }
 
     struct State {
@@ -179,23 +179,23 @@ final class OpenDatabases: Sendable {
     /// - Returns: Whether the caller must close the database.
     private func release(_ address: DatabaseAddress) -> Bool {
         let now = world.uptimeSeconds()
-        let (waiting, isCondemned, isFirst) = state.withLock { state in
+        let (waiting, isClosing, isFirst) = state.withLock { state in
             guard let place = state.entries.index(forKey: address) else {
                 return ([Waiter](), false, false)
             }
             state.entries.values[place].uses -= 1
             state.entries.values[place].usedAtSeconds = now
             let isLast = state.entries.values[place].uses == 0
-            let isCondemned = state.entries.values[place].isCondemned
+            let isClosing = state.entries.values[place].isClosing
             if isLast { state.unused.append(address) }
             return (
-                state.isClosed ? Self.takeWaiting(&state) : [], isLast && isCondemned,
+                state.isClosed ? Self.takeWaiting(&state) : [], isLast && isClosing,
                 isLast && state.idleTask == nil
             )
         }
         for continuation in waiting { continuation.resume() }
         if isFirst { startClosingIdle() }
-        return isCondemned
+        return isClosing
     }
 
     // MARK: Damage
@@ -209,7 +209,7 @@ final class OpenDatabases: Sendable {
         let now = world.uptimeSeconds()
         let isNew = state.withLock { state in
             guard state.entries[address] != nil else { return false }
-            state.entries[address]?.isCondemned = true
+            state.entries[address]?.isClosing = true
             return state.damaged.note(error, of: address, files: nil, atSeconds: now)
         }
         if isNew { logDamage(error, of: address) }

@@ -30,7 +30,7 @@ final class SQLiteMemory: OpenDatabase {
     let epoch = EpochPlace()
     private let queue: DatabaseQueue
     /// Where the connection goes when the database is no longer used, and for which kind of databases.
-    private let heir: (spares: SpareDatabases, kind: String)?
+    private let sparePool: (spares: SpareDatabases, kind: String)?
     private let isClosed = Atomic(false)
 
     static let configuration: Configuration = {
@@ -45,7 +45,7 @@ final class SQLiteMemory: OpenDatabase {
         path: String, format: StoredFormat, template: MemoryTemplate, spares: SpareDatabases? = nil
     ) throws {
         self.path = path
-        heir = spares.map { ($0, template.kind) }
+        sparePool = spares.map { ($0, template.kind) }
         if let spare = try spares?.take(kind: template.kind, as: template.content.get()) {
             queue = spare.queue
             try queue.inDatabase { try format.begin($0) }
@@ -58,11 +58,11 @@ final class SQLiteMemory: OpenDatabase {
     private init(path: String, queue: DatabaseQueue) {
         self.path = path
         self.queue = queue
-        heir = nil
+        sparePool = nil
     }
 
     deinit {
-        if let heir { heir.spares.give(queue, (), kind: heir.kind) }
+        if let sparePool { sparePool.spares.give(queue, (), kind: sparePool.kind) }
     }
 
     /// Another database with the same content.
@@ -87,7 +87,7 @@ final class SQLiteMemory: OpenDatabase {
 
     func close() throws {
         isClosed.store(true, ordering: .sequentiallyConsistent)
-        if heir == nil { try translatingErrors { try queue.close() } }
+        if sparePool == nil { try translatingErrors { try queue.close() } }
     }
 
     private static func transaction<Outcome>(

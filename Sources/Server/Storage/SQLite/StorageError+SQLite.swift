@@ -12,7 +12,7 @@ extension StorageError {
         guard let error = error as? DatabaseError else { return error }
         return switch error.resultCode {
         case .SQLITE_FULL: diskFull(path: path, underlying: error)
-        case .SQLITE_IOERR where isRefusedRoom(error): diskFull(path: path, underlying: error)
+        case .SQLITE_IOERR where isStorageFull(error): diskFull(path: path, underlying: error)
         case .SQLITE_IOERR: unreadable(path: path, underlying: error)
         case .SQLITE_CANTOPEN where isWritable(path):
             tooManyFiles(path: path, underlying: error)
@@ -67,7 +67,7 @@ extension StorageError {
 
     /// SQLite reports "full" when a write finds no room, but not when the index of the write-ahead log finds none, or
     /// when a quota is used up.
-    private static func isRefusedRoom(_ error: DatabaseError) -> Bool {
+    private static func isStorageFull(_ error: DatabaseError) -> Bool {
         [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
     }
 

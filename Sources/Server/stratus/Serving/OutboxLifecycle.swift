@@ -13,7 +13,7 @@ struct OutboxLifecycle: ServiceLifecycle.Service {
                 try await start("Long changes, such as deletions of large hierarchies") {
                     try await service.resumeLongChanges()
                 }
-                try await start("The outboxes' events") { try await service.dispatchLeftovers() }
+                try await start("The outboxes' events") { try await service.dispatchPending() }
             }
         } catch {
             // The service is being stopped; both are done at the next start.

@@ -182,7 +182,7 @@ struct Serve: AsyncParsableCommand {
         let stop = StopReason()
         settings.pushDelivery = try apns.delivery()
         let service = CloudService(storage: storage, settings: settings)
-        service.onFatalStorageError { stop.tell($0) }
+        service.onFatalStorageError { stop.report($0) }
         var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
         if let tls { services.append(.init(service: await TLSReload(tls, logger))) }
         var configuration = ServiceGroupConfiguration(
@@ -355,7 +355,7 @@ final class StopReason: Sendable {
 
     var error: StorageError? { first.withLock { $0 } }
 
-    func tell(_ error: StorageError) {
+    func report(_ error: StorageError) {
         first.withLock { $0 = $0 ?? error }
         running.continuation.finish()
     }

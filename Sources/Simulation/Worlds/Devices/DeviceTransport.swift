@@ -129,13 +129,13 @@ final class DeviceTransport: AccountTransport {
         }
         try checkAlive()
         // If the answer is lost, its time is too.
-        let heard = Mutex<AnswerTime?>(nil)
+        let received = Mutex<AnswerTime?>(nil)
         let endCount = cloud.endCount
         let answered: Result<Answer, any Error>
         do {
             answered = .success(
                 try await AnswerTime.$listener.withValue(
-                    AnswerTime.Listener { time in heard.withLock { $0 = time } }
+                    AnswerTime.Listener { time in received.withLock { $0 = time } }
                 ) {
                     try await serve(fault)
                 })
@@ -164,7 +164,7 @@ final class DeviceTransport: AccountTransport {
         if fault == .answerLost {
             throw TransportError(.answerLost, "The simulation lost the answer.")
         }
-        if let time = heard.withLock({ $0 }) { AnswerTime.listener?(time) }
+        if let time = received.withLock({ $0 }) { AnswerTime.listener?(time) }
         return try answered.get()
     }
 

@@ -42,15 +42,15 @@ extension SimulatedDevice {
         observedWriteCount = writeCount
         var all: [CKDatabase.Scope: [RecordID: RecordSnapshot]] = [:]
         for shadow in shadows { all[shadow.scope] = try Self.contents(of: cache, shadow.scope) }
-        return try unheardChanges(all) + wrongAnswers(all)
+        return try unobservedChanges(all) + wrongAnswers(all)
     }
 
     /// Changes of which observers were not notified, or were notified wrongly.
-    private func unheardChanges(
+    private func unobservedChanges(
         _ all: [CKDatabase.Scope: [RecordID: RecordSnapshot]]
     ) throws -> [String] {
         guard let cache = openCache else { return [] }
-        var unheard: [String] = []
+        var unobserved: [String] = []
         for place in shadows.indices {
             let scope = shadows[place].scope
             for id in shadows[place].changes.takeUnseen() {
@@ -61,13 +61,13 @@ extension SimulatedDevice {
             let wrong = ids.filter {
                 !Self.isSame(contents[$0], shadows[place].contents[$0])
             }
-            unheard += wrong.map { id in
+            unobserved += wrong.map { id in
                 "\(name): observers have \(shadows[place].contents[id].map { "\($0.fields)" } ?? "nothing")"
                     + " of \(id.name), and the cache "
                     + (contents[id].map { "\($0.fields)" } ?? "nothing")
             }.sorted()
         }
-        return unheard
+        return unobserved
     }
 
     /// What is wrong with queries, and with the updates that their observers got.

@@ -208,21 +208,21 @@ final class SimulatedDevice {
     }
 
     /// Ends the process at a later write, or makes the disk full for some writes.
-    func setTrouble(_ trouble: MemoryCacheFile.WriteTrouble, later: Int, writes: Int) throws {
+    func setWriteFailure(_ failure: MemoryCacheFile.WriteFailure, later: Int, writes: Int) throws {
         _ = try opened()
         if case .disk(let disk) = files[user] {
-            return trouble == .storageFull ? fill(disk) : end(disk, .killed, later: later)
+            return failure == .storageFull ? fill(disk) : end(disk, .killed, later: later)
         }
         guard case .memory(let file) = files[user], let transport else { return }
         let first = file.writeCount + 1 + later
         let isKilled = isKilled
-        file.setWriteTrouble { number in
+        file.setWriteFailure { number in
             guard (first..<first + writes).contains(number) else { return nil }
-            if trouble != .storageFull {
+            if failure != .storageFull {
                 isKilled.throwOver()
                 transport.die()
             }
-            return trouble
+            return failure
         }
     }
 

@@ -73,7 +73,7 @@ enum UserFile {
 
     func endTrouble() {
         switch self {
-        case .memory(let file): file.setWriteTrouble(nil)
+        case .memory(let file): file.setWriteFailure(nil)
         case .disk(let disk): disk.endTrouble()
         }
     }

@@ -89,7 +89,7 @@ final class MappedRun {
         case .kill(let device): try devices[device].kill()
         case .killAtWrite(let device, let later, let isAfter):
             _ = try devices[device].opened()
-            try devices[device].below.setTrouble(
+            try devices[device].below.setWriteFailure(
                 isAfter ? .killedAfter : .killedBefore, later: later, writes: 1)
         case .cutOff(let device): devices[device].below.dice.isCutOff = true
         case .reconnect(let device): devices[device].below.dice.isCutOff = false

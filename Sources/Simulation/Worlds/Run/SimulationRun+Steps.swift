@@ -16,7 +16,7 @@ extension SimulationRun {
         case .kill(let number): try devices[number].kill()
         case .drop(let number): try devices[number].letGo()
         case .killAtWrite(let number, let later, let isAfter):
-            try devices[number].setTrouble(
+            try devices[number].setWriteFailure(
                 isAfter ? .killedAfter : .killedBefore, later: later, writes: 1)
         case .cutPower(let number, let later, let end):
             try devices[number].cutPower(end, later: later)
@@ -24,7 +24,7 @@ extension SimulationRun {
         case .dieUnanswered(let number): try devices[number].dieUnanswered()
         case .transfer(let user): try await transfer(user)
         case .fillDisk(let number, let writes):
-            try devices[number].setTrouble(.storageFull, later: 0, writes: writes)
+            try devices[number].setWriteFailure(.storageFull, later: 0, writes: writes)
         case .cutOff(let number): devices[number].dice.isCutOff = true
         case .reconnect(let number): devices[number].dice.isCutOff = false
         case .deleteZone(let number): try deleteZone(number)

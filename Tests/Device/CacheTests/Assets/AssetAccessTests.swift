@@ -108,7 +108,7 @@ import Testing
         phone.cache.file.noteDamage(DatabaseError(resultCode: .SQLITE_CORRUPT))
         try phone.restart()
         // Unused files are removed; the report still uses this file.
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         let report = try await #require(try phone.cache.reports().first)
         guard case .fileDamaged(_, let saves, _, _) = report.event else {
             Issue.record("\(report.event)")
@@ -116,7 +116,7 @@ import Testing
         }
         #expect(try content(saves.first) == image)
         try phone.cache.restore(report)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.image("photo") == image)
         try await phone.cache.sync()
         let tablet = try await CloudDevice(cloud, "tablet")

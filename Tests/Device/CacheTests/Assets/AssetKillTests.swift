@@ -80,7 +80,7 @@ import Testing
             // Nothing was written that a failed close could lose.
             try? cache.close()
         }
-        try await cache.keeper.tidy()
+        try await cache.cachedAssets.tidy()
         let files = try Set(cache.file.assets.names())
         let (rows, uses) = try cache.file.pool.read { database in
             (

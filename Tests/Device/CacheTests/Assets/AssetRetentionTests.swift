@@ -73,17 +73,17 @@ import Testing
             CloudDevice.container, user: "alice", device: "phone")
         let cache = try CloudCache(memory: file, container: container)
         // The cleanup of an earlier process's files runs once.
-        try await cache.keeper.tidy()
+        try await cache.cachedAssets.tidy()
         let photo = FileManager.default.temporaryDirectory
             .appendingPathComponent(UUID().uuidString)
         try content("a").write(to: photo)
         let record = CKRecord(recordType: "Photo", recordID: id("a"))
         record["image"] = CKAsset(fileURL: photo)
-        file.setWriteTrouble { _ in .storageFull }
+        file.setWriteFailure { _ in .storageFull }
         #expect(throws: CacheError.self) { try cache.save(record) }
-        file.setWriteTrouble(nil)
+        file.setWriteFailure(nil)
         #expect(try cache.file.assets.names().count == 1)
-        try await cache.keeper.tidy()
+        try await cache.cachedAssets.tidy()
         #expect(try cache.file.assets.names() == [])
         for url in [folder, photo] { try FileManager.default.removeItem(at: url) }
     }
@@ -92,7 +92,7 @@ import Testing
     private func devicesWithCutDownload() async throws -> (phone: CloudDevice, tablet: CloudDevice)
     {
         let (phone, tablet) = try await CloudDevice.pair(photo: content("a", 900_000))
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         tablet.transport.change { $0.cutsAfter = 400_000 }
         let error = await #expect(throws: CacheError.self) {
             try await tablet.cache.asset("image", of: id("a"))
@@ -105,7 +105,7 @@ import Testing
         let (_, tablet) = try await devicesWithCutDownload()
         try tablet.restart()
         // The incomplete file is kept, but not shown.
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         #expect(try tablet.image("a") == nil)
         var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
         let asset = try await tablet.cache.asset("image", of: id("a"))
@@ -120,12 +120,12 @@ import Testing
     @Test func partialDownloadIsRemovedWithItsRecord() async throws {
         let (phone, tablet) = try await devicesWithCutDownload()
         // While a record refers to the file, the part is kept for a later download.
-        for _ in 1...2 { try await tablet.cache.keeper.tidy() }
+        for _ in 1...2 { try await tablet.cache.cachedAssets.tidy() }
         #expect(try tablet.assetFiles().count == 1)
         try phone.savePhoto("a", content("b"))
         try await phone.cache.sync()
         try await tablet.cache.sync()
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         #expect(try tablet.assetFiles() == [])
     }
 
@@ -134,7 +134,7 @@ import Testing
         // The same photo, saved from a file of the tablet.
         try tablet.savePhoto("a", content("a", 900_000))
         try await tablet.cache.sync()
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         #expect(try tablet.assetFiles().count == 1)
         #expect(try tablet.image("a") == content("a", 900_000))
     }
@@ -143,10 +143,10 @@ import Testing
     @Test func downloadedFileIsRemovedOnceItsBytesAreSavedLocally() async throws {
         let (_, tablet) = try await CloudDevice.pair(photo: content("a"))
         _ = try await tablet.cache.asset("image", of: id("a"))
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         try tablet.savePhoto("a", content("a"))
         try await tablet.cache.sync()
-        try await tablet.cache.keeper.tidy()
+        try await tablet.cache.cachedAssets.tidy()
         #expect(try tablet.assetFiles().count == 1)
         #expect(try tablet.image("a") == content("a"))
     }
@@ -175,7 +175,7 @@ import Testing
         }
         // The files are not at the service yet, so all of them stay, whatever the limit is.
         time.advance(milliseconds: 3_600_000)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().count == 3)
         try phone.savePhoto("d", content("d"), field: "thumbnail")
         try await phone.cache.sync()
@@ -186,7 +186,7 @@ import Testing
         let open: CKAsset? = try phone.photo("b")?["image"]
         _ = open?.fileURL
         time.advance(milliseconds: 3_600_000)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.image("c") == nil)
         #expect(try phone.image("a") == nil)
         #expect(try open.map { try Data(contentsOf: $0.fileURL) } == content("b"))
@@ -203,10 +203,10 @@ import Testing
         let phone = try await CloudDevice(TestCloud(), "phone", time: time, assets: settings)
         try phone.savePhoto("a", content("a"))
         try await phone.cache.sync()
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().count == 1)
         time.advance(milliseconds: 601_000)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().isEmpty)
     }
 
@@ -218,17 +218,17 @@ import Testing
         #expect(try phone.assetFiles().count == 1)
         try await phone.cache.delete(id("a"))
         try await phone.cache.sync()
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.image("b") == content("same"))
         // The photo is replaced but not sent: the base of the pending change still uses the former file.
         try phone.savePhoto("b", content("new"))
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().count == 2)
         try await phone.cache.sync()
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().count == 1)
         try await phone.cache.deleteZone(.list)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().isEmpty)
     }
 
@@ -239,7 +239,7 @@ import Testing
         try await tablet.cache.sync()
         try await phone.cache.sync()
         #expect(try phone.photo("a") == nil)
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         let report = try await #require(try phone.cache.reports().first)
         guard case .editOfDeletedRecord(let client) = report.event else {
             Issue.record("Another report: \(report)")
@@ -253,7 +253,7 @@ import Testing
         try await phone.cache.save(again)
         try await phone.cache.acknowledge([report])
         try await phone.cache.sync()
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.image("again") == content("new"))
         #expect(try phone.assetFiles().count == 1)
     }
@@ -266,7 +266,7 @@ import Testing
             try content("orphan").write(to: URL(fileURLWithPath: folder + "/" + name))
         }
         try phone.restart()
-        try await phone.cache.keeper.tidy()
+        try await phone.cache.cachedAssets.tidy()
         #expect(try phone.assetFiles().count == 1)
         #expect(try phone.image("a") == content("a"))
     }

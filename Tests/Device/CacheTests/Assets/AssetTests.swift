@@ -198,7 +198,7 @@ import Testing
         #expect(try Data(contentsOf: onPhone.fileURL) == Data(contentsOf: onTablet.fileURL))
         // The photo that lost is in a report, with its file.
         for device in [phone, tablet] {
-            try await device.cache.keeper.tidy()
+            try await device.cache.cachedAssets.tidy()
             for report in try await device.cache.reports() {
                 guard case .editOverruled(let client, _, _) = report.event else { continue }
                 let lost: CKAsset? = client["image"]

@@ -134,14 +134,14 @@ import Testing
                     UInt16, UInt16, UInt16, UInt16, UInt16
                 ) = (16, 17, 20, 24, 25)
             for arrival in [newLink, newAddress, newRoute] {
-                #expect(NetworkWatch.tellsOfArrival(message(arrival)[...]))
+                #expect(NetworkWatch.reportsArrival(message(arrival)[...]))
                 let after = message(deletedLink, length: 21) + message(arrival)
-                #expect(NetworkWatch.tellsOfArrival(after[...]))
+                #expect(NetworkWatch.reportsArrival(after[...]))
             }
             #expect(
-                !NetworkWatch.tellsOfArrival((message(deletedLink) + message(deletedRoute))[...]))
-            #expect(!NetworkWatch.tellsOfArrival([1, 2, 3]))
-            #expect(!NetworkWatch.tellsOfArrival([UInt8](repeating: 0, count: 64)[...]))
+                !NetworkWatch.reportsArrival((message(deletedLink) + message(deletedRoute))[...]))
+            #expect(!NetworkWatch.reportsArrival([1, 2, 3]))
+            #expect(!NetworkWatch.reportsArrival([UInt8](repeating: 0, count: 64)[...]))
         }
     #endif
 }

@@ -84,15 +84,15 @@ import Testing
         let time = TestTime()
         let clock = ServiceClock(time.world, offsetMilliseconds: nil)
         // The device's clock shows 0; the service's time is 5 s, in whole seconds.
-        clock.hear(AnswerTime(milliseconds: 5_000, stepMilliseconds: 1_000))
-        #expect(clock.takeHeard() == 5_499)
-        clock.hear(AnswerTime(milliseconds: 5_400, elapsedMilliseconds: 50))
-        #expect(clock.takeHeard() == 5_425)
+        clock.receive(AnswerTime(milliseconds: 5_000, stepMilliseconds: 1_000))
+        #expect(clock.applyCorrection() == 5_499)
+        clock.receive(AnswerTime(milliseconds: 5_400, elapsedMilliseconds: 50))
+        #expect(clock.applyCorrection() == 5_425)
         // An answer that took longer does not narrow it.
-        clock.hear(AnswerTime(milliseconds: 5_300, elapsedMilliseconds: 900))
+        clock.receive(AnswerTime(milliseconds: 5_300, elapsedMilliseconds: 900))
         #expect(!clock.isToBeKept)
-        clock.hear(AnswerTime(milliseconds: 5_200, elapsedMilliseconds: 100))
-        #expect(clock.takeHeard() == 5_250)
+        clock.receive(AnswerTime(milliseconds: 5_200, elapsedMilliseconds: 100))
+        #expect(clock.applyCorrection() == 5_250)
     }
 
     @Test func shiftOfFieldTimesKeepsCountsAndPlaces() {

@@ -52,7 +52,7 @@ import Testing
             }
             let cache = try PagedCache(service, pageAheadBytes: pageAheadBytes)
             let waits = Mutex((count: 0, areLate: false))
-            cache.memory.setWriteTrouble { _ in
+            cache.memory.setWriteFailure { _ in
                 guard service.isAsked, waits.withLock({ $0.count == 0 }) else { return nil }
                 for _ in 0..<(pageAheadBytes == 0 ? 1 : 5) {
                     let isLate = asked.wait(timeout: .now() + 120) == .timedOut

@@ -11,9 +11,9 @@ import Testing
     private static let hidden: Set<String> = ["change", "event", "flag", "sqlite_sequence"]
     private let pages = RandomPages.plain(5)
 
-    @Test(arguments: [MemoryCacheFile.WriteTrouble.killedBefore, .killedAfter])
+    @Test(arguments: [MemoryCacheFile.WriteFailure.killedBefore, .killedAfter])
     func firstFetchContinuesAfterKillAtEveryWrite(
-        _ trouble: MemoryCacheFile.WriteTrouble
+        _ failure: MemoryCacheFile.WriteFailure
     ) async throws {
         let whole = try PagedCache(PagedService(pages))
         try await whole.cache.sync()
@@ -27,12 +27,12 @@ import Testing
         var unfinished = 0
         for last in 1...whole.memory.writeCount {
             let killed = try PagedCache(PagedService(pages))
-            killed.memory.setWriteTrouble { $0 == last ? trouble : nil }
+            killed.memory.setWriteFailure { $0 == last ? failure : nil }
             // The result does not matter: a killed process has none either.
             try? await killed.cache.sync()
             // The kill may have closed it already.
             try? killed.cache.close()
-            killed.memory.setWriteTrouble(nil)
+            killed.memory.setWriteFailure(nil)
             let next = try PagedCache(PagedService(pages), memory: killed.memory)
             let token = try next.store.read { try next.store.zone(PagedCache.zone, $0)?.token }
             let written = token.flatMap { Int($0) } ?? 0

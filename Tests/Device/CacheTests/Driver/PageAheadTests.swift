@@ -25,7 +25,7 @@ import Testing
         }
         // No page is requested after the last of the four.
         let waits = Mutex((count: 0, areLate: false))
-        cache.memory.setWriteTrouble { _ in
+        cache.memory.setWriteFailure { _ in
             let isOfPage = service.isAsked
             guard isOfPage, waits.withLock({ $0.count < 3 && !$0.areLate }) else { return nil }
             let isLate = asked.wait(timeout: .now() + 120) == .timedOut
@@ -66,12 +66,12 @@ import Testing
     @Test func prefetchedPageIsDroppedWhenThePageBeforeIsNotWritten() async throws {
         let cache = try PagedCache(service)
         let service = service
-        cache.memory.setWriteTrouble { _ in
+        cache.memory.setWriteFailure { _ in
             service.state.withLock { $0.asked.contains("1") } ? .storageFull : nil
         }
         await #expect(throws: CacheError.self) { try await cache.cache.sync() }
         let before = try token(cache)
-        cache.memory.setWriteTrouble(nil)
+        cache.memory.setWriteFailure(nil)
         try await cache.cache.sync()
         #expect(try before != "4" && token(cache) == "4")
         let rows = try await whole()
@@ -131,7 +131,7 @@ extension SyncDriver {
     fileprivate func forgetsPageAheadAtHint() -> Bool {
         let question = PageQuestion(zone: PagedCache.zone, token: "1", knownTags: [], limit: nil)
         pageAhead = PageAhead(question, roomBytes: 0, in: world) { _ in throw CancellationError() }
-        heard(ChangeHint(zone: PagedCache.zone))
+        receive(ChangeHint(zone: PagedCache.zone))
         return pageAhead == nil
     }
 }

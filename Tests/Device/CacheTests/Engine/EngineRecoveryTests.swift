@@ -75,12 +75,12 @@ import Testing
         try phone.save("a", "1")
         for _ in 0..<2 { try await phone.sync() }
         try phone.save("b", "1")
-        phone.file.setWriteTrouble { _ in .storageFull }
+        phone.file.setWriteFailure { _ in .storageFull }
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
         // Without a return the test would reach its time limit.
         try? await phone.engine.sendChanges()
-        phone.file.setWriteTrouble(nil)
+        phone.file.setWriteFailure(nil)
         try await phone.sync()
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
@@ -96,7 +96,7 @@ import Testing
             await Task.yield()
         }
         try phone.save("b", "1")
-        phone.file.setWriteTrouble { _ in .storageFull }
+        phone.file.setWriteFailure { _ in .storageFull }
         // For example, a person pulls to refresh, or a notification arrives.
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
@@ -107,7 +107,7 @@ import Testing
         }
         // The pauses are 1, 2, 4, 8, 16, 32 and 64 seconds.
         #expect(phone.delegate.fetchCount - count < 12)
-        phone.file.setWriteTrouble(nil)
+        phone.file.setWriteFailure(nil)
         var seconds = 0.0
         while try await !phone.cache.pendingRecordIDs().isEmpty, seconds < 2_000 {
             clock.advance(bySeconds: 0.5)
@@ -133,10 +133,10 @@ import Testing
         try phone.save("a", "1")
         try await wait(seconds: 60) { try await phone.cache.pendingRecordIDs().isEmpty }
         try phone.save("b", "1")
-        phone.file.setWriteTrouble { _ in .storageFull }
+        phone.file.setWriteFailure { _ in .storageFull }
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
-        phone.file.setWriteTrouble(nil)
+        phone.file.setWriteFailure(nil)
         try phone.file.execute(
             """
             INSERT INTO flag (database, name, value)

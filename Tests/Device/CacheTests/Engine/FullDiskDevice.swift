@@ -44,10 +44,10 @@ final class FullDiskDevice {
                 }
                 isUnwritten = self.isUnwritten.withLock { $0(number) }
             }
-            if isUnwritten { file.setWriteTrouble { _ in .storageFull } }
+            if isUnwritten { file.setWriteFailure { _ in .storageFull } }
             await store.handleEvent(event, syncEngine: syncEngine)
             if isUnwritten {
-                file.setWriteTrouble(nil)
+                file.setWriteFailure(nil)
                 whenUnwritten.withLock { $0 }?()
             }
         }

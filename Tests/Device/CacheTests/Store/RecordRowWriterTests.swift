@@ -29,7 +29,7 @@ import Testing
     @Test func zoneDeletionReportsItsRecordRows() throws {
         let device = try Device(RealService())
         for name in ["a", "b", "c"] { try device.save(name, "text of \(name)") }
-        let outcome = try device.cache.store.unwantZone(.list)
+        let outcome = try device.cache.store.deleteZone(.list)
         #expect(Set(outcome.rows.keys.map(\.name)) == ["a", "b", "c"])
         for case .put in outcome.rows.values { Issue.record("A deleted record was put.") }
     }

@@ -32,10 +32,10 @@ import Testing
                 connection: CloudConnection(environmentVariables: [
                     "STRATUS_URL": "http://127.0.0.1:\(port)", "STRATUS_DEV_USER": "ida",
                 ]))
-            let heard = Mutex<[AnswerTime]>([])
+            let received = Mutex<[AnswerTime]>([])
             let before = CloudConnection.World.live.nowMilliseconds()
             await AnswerTime.$listener.withValue(
-                AnswerTime.Listener { time in heard.withLock { $0.append(time) } }
+                AnswerTime.Listener { time in received.withLock { $0.append(time) } }
             ) {
                 await #expect(throws: CKError.self) {
                     try await container.privateCloudDatabase.record(
@@ -44,7 +44,7 @@ import Testing
             }
             _ = try await container.userRecordID()
             let after = CloudConnection.World.live.nowMilliseconds()
-            let times = heard.withLock { $0 }
+            let times = received.withLock { $0 }
             // The sign-in before it uses no extensions.
             let time = try #require(times.last)
             #expect(time.stepMilliseconds == 1)

@@ -109,39 +109,39 @@ extension OldCodeInUse {
     /// Operations on an existing item and a missing one, with old and new blocks at the end.
     @available(*, deprecated)
     func partial(_ log: Log) -> [CKDatabaseOperation] {
-        @Sendable func tell(_ count: Int?, _ error: (any Error)?) {
+        @Sendable func note(_ count: Int?, _ error: (any Error)?) {
             let error = error as? CKError
             let items = error?.partialErrorsByItemID?.keys.map { key in
                 (key.base as? CKRecordZone.ID)?.zoneName ?? key.base as? String ?? "?"
             }
             log.add("old \(count ?? -1) \(error?.code.rawValue ?? 0) \(items ?? [])")
         }
-        @Sendable func tell(_ result: Result<Void, any Error>) {
+        @Sendable func note(_ result: Result<Void, any Error>) {
             log.add("new \((try? result.get()) != nil)")
         }
         let other = CKRecordZone.ID(zoneName: "b")
         let zones = CKFetchRecordZonesOperation(recordZoneIDs: [trips, other])
-        zones.fetchRecordZonesCompletionBlock = { tell($0?.count, $1) }
-        zones.fetchRecordZonesResultBlock = { tell($0) }
+        zones.fetchRecordZonesCompletionBlock = { note($0?.count, $1) }
+        zones.fetchRecordZonesResultBlock = { note($0) }
         let saving = CKModifyRecordZonesOperation(
             recordZonesToSave: [CKRecordZone(zoneID: trips), CKRecordZone(zoneID: other)])
-        saving.modifyRecordZonesCompletionBlock = { saved, _, error in tell(saved?.count, error) }
-        saving.modifyRecordZonesResultBlock = { tell($0) }
+        saving.modifyRecordZonesCompletionBlock = { saved, _, error in note(saved?.count, error) }
+        saving.modifyRecordZonesResultBlock = { note($0) }
         let subscriptions = CKFetchSubscriptionsOperation(subscriptionIDs: ["a", "b"])
-        subscriptions.fetchSubscriptionCompletionBlock = { tell($0?.count, $1) }
-        subscriptions.fetchSubscriptionsResultBlock = { tell($0) }
+        subscriptions.fetchSubscriptionCompletionBlock = { note($0?.count, $1) }
+        subscriptions.fetchSubscriptionsResultBlock = { note($0) }
         let subscribing = CKModifySubscriptionsOperation(
             subscriptionsToSave: [
                 CKDatabaseSubscription(subscriptionID: "a"),
                 CKDatabaseSubscription(subscriptionID: "b"),
             ])
         subscribing.modifySubscriptionsCompletionBlock = { saved, _, error in
-            tell(saved?.count, error)
+            note(saved?.count, error)
         }
-        subscribing.modifySubscriptionsResultBlock = { tell($0) }
+        subscribing.modifySubscriptionsResultBlock = { note($0) }
         let changes = CKFetchRecordZoneChangesOperation(recordZoneIDs: [trips, other])
-        changes.fetchRecordZoneChangesCompletionBlock = { tell(nil, $0) }
-        changes.fetchRecordZoneChangesResultBlock = { tell($0) }
+        changes.fetchRecordZoneChangesCompletionBlock = { note(nil, $0) }
+        changes.fetchRecordZoneChangesResultBlock = { note($0) }
         return [zones, saving, subscriptions, subscribing, changes]
     }
 }

@@ -48,9 +48,9 @@ import Testing
             CKQuerySubscription(
                 recordType: "Hut", predicate: NSPredicate(format: "creatorUserRecordID == %@", me),
                 subscriptionID: "own", options: .firesOnRecordCreation))
-        var heard = phone.connection.remoteNotifications(container: "iCloud.org.example.Trails")
+        var events = phone.connection.remoteNotifications(container: "iCloud.org.example.Trails")
             .makeAsyncIterator()
-        guard case .listening = await heard.next() else {
+        guard case .listening = await events.next() else {
             Issue.record("The channel did not open.")
             return
         }
@@ -58,7 +58,7 @@ import Testing
             try await person.publicCloudDatabase.save(
                 CKRecord(recordType: "Hut", recordID: CKRecord.ID(recordName: name)))
         }
-        guard case .notification(let notification) = await heard.next() else {
+        guard case .notification(let notification) = await events.next() else {
             Issue.record("The notification did not come.")
             return
         }

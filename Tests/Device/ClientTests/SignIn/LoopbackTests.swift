@@ -63,13 +63,13 @@ import Testing
     }
 
     @Test func refusedConnectionsDoNotCountTowardTheLimit() {
-        let door = LoopbackDoor(
+        let callbackGuard = CallbackGuard(
             callback: SignInCallback(world: .live), next: "",
             tokens: AsyncStream<String>.makeStream().continuation)
-        for _ in 0..<4 { #expect(door.enter(upTo: 4)) }
-        for _ in 0..<10 { #expect(!door.enter(upTo: 4)) }
-        for _ in 0..<4 { door.leave() }
-        #expect(door.enter(upTo: 4))
+        for _ in 0..<4 { #expect(callbackGuard.admit(upTo: 4)) }
+        for _ in 0..<10 { #expect(!callbackGuard.admit(upTo: 4)) }
+        for _ in 0..<4 { callbackGuard.release() }
+        #expect(callbackGuard.admit(upTo: 4))
     }
 
     @Test func unfinishedSignInTimesOut() async throws {

@@ -72,7 +72,7 @@ struct MappedCacheTests {
         try await tablet.mapping.delete(copy)
         try await phone.syncEntities()
         #expect(store.memory.objects(Person.self).isEmpty)
-        #expect(store.heard.withLock { $0.new } == 0)
+        #expect(store.received.withLock { $0.new } == 0)
         try cache.close()
     }
 

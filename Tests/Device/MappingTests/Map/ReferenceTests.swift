@@ -120,11 +120,11 @@ struct ReferenceTests {
         let saved = try await savedCycle(phone)
         let changes = tablet.mapping.changes()
         try await tablet.sync()
-        var heard: [String] = []
+        var received: [String] = []
         for await change in changes {
-            heard.append(change.syncID)
+            received.append(change.syncID)
             // One change for the fields, one for the references.
-            if heard.filter({ $0 == saved.syncID }).count == 2 { break }
+            if received.filter({ $0 == saved.syncID }).count == 2 { break }
         }
         #expect(tablet.person("Anna")?.home?.road == "Lake Road")
     }

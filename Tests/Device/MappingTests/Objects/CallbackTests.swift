@@ -42,11 +42,11 @@ struct CallbackTests {
     @Test func didSaveHasTheObjectWithItsIDAndTheRecordOrTheError() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let anna = phone.addPerson("Anna")
-        let heard = Mutex<[String]>([])
+        let received = Mutex<[String]>([])
         phone.store.hooks.withLock {
             $0.didSave = { entity, record, error in
                 let name = (entity as? Person)?.syncID
-                heard.withLock {
+                received.withLock {
                     $0.append(
                         "\(entity as? Person === anna) \(name != nil)"
                             + " \(record?.recordID.recordName == name) \(error is CKError)")
@@ -57,7 +57,7 @@ struct CallbackTests {
         phone.transport.isOffline = true
         anna.edit { $0.age = 3 }
         await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
-        #expect(heard.withLock { $0 } == ["true true true false", "true true false true"])
+        #expect(received.withLock { $0 } == ["true true true false", "true true false true"])
     }
 
     /// A person edits an object while a sync brings an older change of it.

@@ -156,10 +156,10 @@ struct GraphTests {
         try await later.sync()
         // The service expires old change tokens by itself within a year.
         cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
-        tablet.store.forgetHeard()
+        tablet.store.forgetReceived()
         try await tablet.restarted().sync()
         #expect(cloud.faults.remaining.isEmpty)
-        #expect(tablet.store.heard.withLock { $0.deleted.count } == 9)
+        #expect(tablet.store.received.withLock { $0.deleted.count } == 9)
         #expect(
             Set(tablet.store.memory.objects(Person.self).map(\.firstName))
                 == Set((10..<20).map { "P\($0)" } + ["P3", "New"]))

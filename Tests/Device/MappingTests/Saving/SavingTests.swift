@@ -38,7 +38,7 @@ struct SavingTests {
         await phone.store.waitForSaves(1)
         let name = try #require(person.syncID)
         #expect(try await phone.record(name)["firstName"] == "Anna")
-        #expect(phone.store.heard.withLock { $0.saved } == ["Person"])
+        #expect(phone.store.received.withLock { $0.saved } == ["Person"])
     }
 
     @Test func savedEditChangesTheSameRecordAndClearsFields() async throws {
@@ -253,7 +253,7 @@ struct SavingTests {
                 recordName: "other", zoneID: CKRecordZone.ID(zoneName: "Objects")))
         other["road"] = 7
         _ = try await phone.database.save(other)
-        phone.store.forgetHeard()
+        phone.store.forgetReceived()
         let home = phone.addHome("Lake Road")
         let anna = phone.addPerson("Anna") { $0.home = home }
         let error = await #expect(throws: MappingError.self) {
@@ -261,9 +261,9 @@ struct SavingTests {
         }
         #expect(error?.code == .linkNotSaved)
         #expect(error?.cause is CKError)
-        let heard = phone.store.heard.withLock { $0 }
-        #expect(heard.saved == ["Person"])
-        #expect(heard.failures == ["Home"])
+        let received = phone.store.received.withLock { $0 }
+        #expect(received.saved == ["Person"])
+        #expect(received.failures == ["Home"])
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
         await #expect(throws: CKError.self) { try await phone.record(home.syncID) }
     }

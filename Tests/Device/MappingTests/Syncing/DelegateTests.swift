@@ -50,7 +50,7 @@ struct DelegateTests {
         try await phone.mapping.save(anna)
         tablet.store.finishes.withLock { $0 = false }
         try await tablet.mapping.syncEntities(specific: [Person.self])
-        let records = tablet.store.heard.withLock { $0.records }
+        let records = tablet.store.received.withLock { $0.records }
         #expect(records.map(\.recordID.recordName) == [anna.syncID])
         #expect(records.first?["firstName"] == "Anna")
         let address: CKRecord.Reference? = records.first?["address"]

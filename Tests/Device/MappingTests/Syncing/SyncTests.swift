@@ -21,22 +21,22 @@ struct SyncTests {
         try await phone.mapping.save(anna)
         try await phone.mapping.save(bea)
         try await tablet.sync()
-        #expect(tablet.store.heard.withLock { $0.new } == 2)
+        #expect(tablet.store.received.withLock { $0.new } == 2)
         anna.edit { $0.age = 55 }
         try await phone.mapping.save(anna)
         try await phone.mapping.delete(bea)
-        tablet.store.forgetHeard()
+        tablet.store.forgetReceived()
         try await tablet.sync()
-        let heard = tablet.store.heard.withLock { $0 }
-        #expect(heard.new == 0)
-        #expect(heard.updated == 1)
-        #expect(heard.deleted == ["Person \(bea.syncID ?? "")"])
+        let received = tablet.store.received.withLock { $0 }
+        #expect(received.new == 0)
+        #expect(received.updated == 1)
+        #expect(received.deleted == ["Person \(bea.syncID ?? "")"])
         #expect(tablet.person("Anna")?.age == 55)
         #expect(tablet.person("Bea") == nil)
         // No change is reported twice.
-        tablet.store.forgetHeard()
+        tablet.store.forgetReceived()
         try await tablet.sync()
-        #expect(tablet.store.heard.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
+        #expect(tablet.store.received.withLock { $0.new + $0.updated + $0.deleted.count } == 0)
     }
 
     /// The sync has already fetched the record when the object is deleted.
@@ -153,17 +153,17 @@ struct SyncTests {
         try await tablet.sync()
         // After a restart the device continues from there.
         let again = try await tablet.restarted()
-        again.store.forgetHeard()
+        again.store.forgetReceived()
         try await again.mapping.syncEntities(specific: [Person.self])
-        #expect(again.store.heard.withLock { $0.new + $0.updated } == 0)
+        #expect(again.store.received.withLock { $0.new + $0.updated } == 0)
         #expect(again.transport.receivedRecords <= 1)
         let first = try #require(phone.person("P1"))
         first.edit { $0.age = 77 }
         try await phone.mapping.save(first)
         try await again.mapping.syncEntities(specific: [Person.self])
-        let heard = again.store.heard.withLock { $0 }
-        #expect(heard.new == 0)
-        #expect(heard.updated == 1)
+        let received = again.store.received.withLock { $0 }
+        #expect(received.new == 0)
+        #expect(received.updated == 1)
         #expect(again.person("P1")?.age == 77)
         #expect((1...3).contains(again.transport.receivedRecords))
         // Unchanged objects are not sent.
@@ -209,10 +209,10 @@ struct SyncTests {
         #expect(try await phone.records("DeleteQueue").count == 1)
         tablet.store.finishes.withLock { $0 = false }
         for _ in 1...2 {
-            tablet.store.forgetHeard()
+            tablet.store.forgetReceived()
             try await tablet.sync()
             // The deletion is reported again until the sync is finished.
-            #expect(tablet.store.heard.withLock { $0.deleted.count } == 1)
+            #expect(tablet.store.received.withLock { $0.deleted.count } == 1)
             #expect(try await phone.records("DeleteQueue").count == 1)
             await #expect(throws: CKError.self) { try await tablet.record(bea.syncID) }
         }
@@ -324,7 +324,7 @@ struct SyncTests {
             #expect(phone.store.memory.objects(Home.self).map { $0 === home } == [true])
             home.edit { $0.road += "!" }
         }
-        #expect(phone.store.heard.withLock { $0.deleted }.isEmpty)
+        #expect(phone.store.received.withLock { $0.deleted }.isEmpty)
     }
 
     @Test func singleTypeIsSynced() async throws {

@@ -46,7 +46,7 @@ struct AutomaticScene {
 
     /// Lets the service send its gathered notifications: it sends the first change at once, and later ones after a
     /// second.
-    func serviceTells() async {
+    func serviceNotifies() async {
         let window = Limits().gatheringSeconds
         await clock.waitForSleeper(seconds: window)
         clock.advance(bySeconds: window)

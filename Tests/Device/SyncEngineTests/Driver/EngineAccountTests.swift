@@ -76,7 +76,7 @@ import Testing
 
     @Test func accountSwitchDuringFetchDiscardsAnswer() async throws {
         let cloud = TestCloud()
-        let (phone, app) = try await SwitchableDevice.sentAndHeard(["a": "1"], to: cloud)
+        let (phone, app) = try await SwitchableDevice.sentAndReceived(["a": "1"], to: cloud)
         phone.become("bo", during: ChangesDatabase.path)
         #expect(await codeOf { try await app.engine.fetchChanges() } == .operationCancelled)
         await app.waitForLog { $0.contains("switchAccounts") }

@@ -69,7 +69,7 @@ import Testing
         tablet.makeZone()
         tablet.write("a", "1")
         try await tablet.engine.sendChanges()
-        await scene.serviceTells()
+        await scene.serviceNotifies()
         await app.waitForLog { $0.contains("fetched +a") }
         #expect(app.texts == ["a": "1"])
     }
@@ -134,7 +134,7 @@ import Testing
         }
         tablet.write("a", "2")
         try await tablet.engine.sendChanges()
-        await scene.serviceTells()
+        await scene.serviceNotifies()
         await app.waitForLog { $0.filter { $0 == "didFetch Huts" }.count == 2 }
         #expect(seen.withLock { $0 } == [hutsID])
         #expect(app.engine.state.zoneIDsWithUnfetchedServerChanges.isEmpty)

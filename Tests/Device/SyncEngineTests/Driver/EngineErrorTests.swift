@@ -113,7 +113,7 @@ import Testing
 
     /// Rate limits can apply to single records too.
     @Test func throttledRecordOfBatchStaysPending() async throws {
-        let (phone, app) = try await SwitchableDevice.sentAndHeard()
+        let (phone, app) = try await SwitchableDevice.sentAndReceived()
         app.write("a", "1")
         app.write("b", "1")
         phone.transport.alterNextResults { results in

@@ -279,7 +279,7 @@ final class SharedApp: CKSyncEngineDelegate {
                     state.changedIDs.append(record.recordID)
                 }
             }
-            tellWatchers()
+            resumeWatchers()
         case .sentRecordZoneChanges(let changes): handle(changes, syncEngine)
         default: break
         }
@@ -304,7 +304,7 @@ final class SharedApp: CKSyncEngineDelegate {
         engine.state.add(pendingRecordZoneChanges: again)
     }
 
-    private func tellWatchers() {
+    private func resumeWatchers() {
         let met = state.withLock { state in
             let texts = state.texts
             defer { state.watchers.removeAll { texts[$0.0] == $0.1 } }

@@ -111,7 +111,8 @@ import Testing
 
     @Test func changeMadeDuringRequestIsSentToo() async throws {
         let cloud = TestCloud()
-        let (phone, app) = try await SwitchableDevice.sentAndHeard(["a": "1", "b": "1"], to: cloud)
+        let (phone, app) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
         app.write("a", "2")
         app.write("b", "2")
         let seen = Mutex<[CKSyncEngine.PendingRecordZoneChange]>([])

@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func cancelOperationsKeepsChangesPending() async throws {
-        let (phone, app) = try await SwitchableDevice.sentAndHeard()
+        let (phone, app) = try await SwitchableDevice.sentAndReceived()
         app.write("a", "1")
         let engine = app.engine
         phone.transport.beforeRequests { path in

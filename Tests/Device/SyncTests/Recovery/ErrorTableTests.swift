@@ -85,11 +85,11 @@ import Testing
 
     @Test func serverRecordChangedIsConflictWithBoundedRounds() {
         let failure = SyncFailure(.serverRecordChanged)
-        #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .conflict)
+        #expect(SyncSession.disposition(on: .failedSave("a", failure)) == .conflict)
         let weary = PendingChange(
             id: RecordID(name: "a", zoneID: .list), kind: .save, conflictRounds: 10)
         #expect(
-            SyncSession.verdict(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
+            SyncSession.disposition(on: ItemOutcome(weary, failure: failure)) == .setAside(failure))
     }
 
     /// A late upload is unknown to the service, although the record may still exist.
@@ -97,9 +97,9 @@ import Testing
         let failure = SyncFailure(.unknownItem)
         let change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
         #expect(
-            SyncSession.verdict(on: ItemOutcome(change, failure: failure)) == .deletedElsewhere)
+            SyncSession.disposition(on: ItemOutcome(change, failure: failure)) == .deletedElsewhere)
         #expect(
-            SyncSession.verdict(on: ItemOutcome(change, failure: failure, isUpload: true))
+            SyncSession.disposition(on: ItemOutcome(change, failure: failure, isUpload: true))
                 == .countAttempt)
     }
 
@@ -108,12 +108,12 @@ import Testing
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
-        let verdicts = session.sent(
+        let dispositions = session.sent(
             [
                 .failedSave("a", SyncFailure(.batchRequestFailed)), .failedSave("b", culprit),
                 .failedSave("c", SyncFailure(.batchRequestFailed)),
             ], at: now)
-        #expect(verdicts == [.pending, .setAside(culprit), .pending])
+        #expect(dispositions == [.pending, .setAside(culprit), .pending])
         #expect(session.retryCount == 0)
     }
 
@@ -122,20 +122,22 @@ import Testing
         var now = 0.0
         _ = session.perform(&now)
         let refused = SyncFailure(.permissionFailure)
-        let verdicts = session.sent(
+        let dispositions = session.sent(
             [
                 .saved("a"), .failedSave("b", SyncFailure(.serverRecordChanged)),
                 .failedSave("c", refused), .failedSave("d", SyncFailure(.unknownItem)),
                 .failedSave("e", SyncFailure(.zoneBusy)),
             ], at: now)
         #expect(
-            verdicts == [.confirmed, .conflict, .setAside(refused), .deletedElsewhere, .pending])
+            dispositions == [
+                .confirmed, .conflict, .setAside(refused), .deletedElsewhere, .pending,
+            ])
     }
 
     @Test func unknownItemMeansDeletionOnSaveSuccessOnDelete() {
         let failure = SyncFailure(.unknownItem)
-        #expect(SyncSession.verdict(on: .failedSave("a", failure)) == .deletedElsewhere)
-        #expect(SyncSession.verdict(on: .failedDelete(failure)) == .confirmed)
+        #expect(SyncSession.disposition(on: .failedSave("a", failure)) == .deletedElsewhere)
+        #expect(SyncSession.disposition(on: .failedDelete(failure)) == .confirmed)
     }
 
     @Test func missingZoneIsCreatedUnlessDeleted() {
@@ -143,8 +145,8 @@ import Testing
             var session = SyncSession.sending()
             var now = 0.0
             _ = session.perform(&now)
-            let verdicts = session.sent([.failedSave("a", SyncFailure(.zoneNotFound))], at: now)
-            #expect(verdicts == [.pending])
+            let dispositions = session.sent([.failedSave("a", SyncFailure(.zoneNotFound))], at: now)
+            #expect(dispositions == [.pending])
             #expect(session.perform(&now) == .fetchDatabaseChanges)
             let missing = session.databaseFetched(
                 changed: [], deleted: isDeleted ? [.list] : [], at: now)
@@ -311,8 +313,9 @@ import Testing
         var session = SyncSession.sending()
         var now = 0.0
         _ = session.perform(&now)
-        let verdicts = session.sent([.failedSave("a", SyncFailure(code)), .saved("b")], at: now)
-        #expect(verdicts == [.setAside(SyncFailure(code)), .confirmed])
+        let dispositions = session.sent(
+            [.failedSave("a", SyncFailure(code)), .saved("b")], at: now)
+        #expect(dispositions == [.setAside(SyncFailure(code)), .confirmed])
         #expect(session.halt == nil)
     }
 
@@ -324,7 +327,8 @@ import Testing
         #expect(session.delaySeconds == 0)
         #expect(session.perform(&now) == first)
         #expect(
-            SyncSession.verdict(on: .failedSave("a", SyncFailure(.operationCancelled))) == .pending)
+            SyncSession.disposition(on: .failedSave("a", SyncFailure(.operationCancelled)))
+                == .pending)
     }
 
     @Test(arguments: [
@@ -333,7 +337,7 @@ import Testing
     ])
     func sharingErrorIsNotRetried(code: FrameworkErrorCode) {
         #expect(
-            SyncSession.verdict(on: .failedSave("a", SyncFailure(code)))
+            SyncSession.disposition(on: .failedSave("a", SyncFailure(code)))
                 == .setAside(SyncFailure(code)))
     }
 
@@ -341,13 +345,13 @@ import Testing
     func unexplainedErrorIsRetriedUpToLimit(code: FrameworkErrorCode) {
         var change = PendingChange(id: RecordID(name: "a", zoneID: .list), kind: .save)
         let failure = SyncFailure(code)
-        var verdicts: [ItemVerdict?] = []
+        var dispositions: [ItemDisposition?] = []
         for attempt in 0..<5 {
             change.attempts = attempt
-            verdicts.append(SyncSession.verdict(on: ItemOutcome(change, failure: failure)))
+            dispositions.append(SyncSession.disposition(on: ItemOutcome(change, failure: failure)))
         }
         #expect(
-            verdicts == [
+            dispositions == [
                 .countAttempt, .countAttempt, .countAttempt, .countAttempt, .setAside(failure),
             ])
         var session = SyncSession.sending()

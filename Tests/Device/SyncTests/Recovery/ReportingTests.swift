@@ -26,11 +26,11 @@ import Testing
             var session = SyncSession.sending(settings: settings)
             var now = 0.0
             _ = session.perform(&now)
-            let verdict = session.sent([.failedSave("a", SyncFailure(code))], at: now).first
+            let disposition = session.sent([.failedSave("a", SyncFailure(code))], at: now).first
             if retried.contains(code) {
-                #expect(verdict == .pending, "\(code)")
+                #expect(disposition == .pending, "\(code)")
             } else {
-                #expect(verdict == .setAside(SyncFailure(code)), "\(code)")
+                #expect(disposition == .setAside(SyncFailure(code)), "\(code)")
             }
             #expect(session.halt == nil, "\(code)")
         }
@@ -105,18 +105,18 @@ import Testing
         #expect(session.next(at: 0, only: .fetching) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func fetchFocusLimitsAndOrdersZones() {
+    @Test func fetchScopeLimitsAndOrdersZones() {
         let third = ZoneID(name: "Third")
         var session = SyncSession.prepared(
             settings: settings, zonesToFetch: [.list, .other, third])
         session.needsDatabaseFetch = false
-        session.focus = FetchFocus(firstZones: [third, .list]) { $0 != .list }
+        session.fetchScope = FetchScope(firstZones: [third, .list]) { $0 != .list }
         for zone in [third, .other] {
             #expect(session.next(at: 0, only: .fetching) == .perform(.fetchZoneChanges(zone)))
             session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: 0)
         }
         #expect(session.next(at: 0) == .rest(untilUptimeSeconds: nil))
-        session.focus = FetchFocus()
+        session.fetchScope = FetchScope()
         #expect(session.next(at: 0) == .perform(.fetchZoneChanges(.list)))
     }
 

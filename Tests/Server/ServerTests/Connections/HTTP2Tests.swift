@@ -149,8 +149,8 @@ import Testing
                 container + "private/zones/modify",
                 .bytes(ByteBuffer(string: #"{"operations":[\#(zone)]}"#)), device: "tablet")
             #expect(zones.status == 200)
-            let heard = try await poll
-            #expect(heard.version == "HTTP/2.0" && heard.status == 200, "\(heard.text)")
+            let polled = try await poll
+            #expect(polled.version == "HTTP/2.0" && polled.status == 200, "\(polled.text)")
         }
     }
 

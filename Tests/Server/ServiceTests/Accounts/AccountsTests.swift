@@ -167,7 +167,7 @@ import Testing
     /// An error of one database, or a temporary one, does not stop the service; an error of the whole storage does.
     @Test(arguments: [
         (StorageError.Code.diskFull, false, StratusErrorCode.diskFull as StratusErrorCode?, false),
-        (.noRoom, false, .diskFull, false), (.corrupt, true, .databaseDamaged, false),
+        (.assetDiskFull, false, .diskFull, false), (.corrupt, true, .databaseDamaged, false),
         (.unreadable, true, .databaseDamaged, false), (.corrupt, false, nil, true),
         (.notWritable, false, nil, true), (.busy, false, nil, false),
     ])

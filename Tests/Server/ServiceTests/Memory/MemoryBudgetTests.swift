@@ -42,7 +42,7 @@ import Testing
         let connections = HeldMemory(budget, networkAddress: "10.0.0.1")
         connections.setBeside(beside)
         let reader = HeldMemory(budget, networkAddress: "10.0.0.2")
-        while reader.takeOrWait(1_000, for: .body, tell: {}) == nil {}
+        while reader.takeOrWait(1_000, for: .body, notify: {}) == nil {}
         #expect(reader.bytes == body)
         let worker = HeldMemory(budget, networkAddress: "10.0.0.3")
         fill(worker)
@@ -58,12 +58,13 @@ import Testing
             let connections = HeldMemory(budget, networkAddress: "10.0.0.1")
             connections.setBeside(600_000)
             reader.take(150_000)
-            let stop = reader.takeOrWait(1_000, for: .body, tell: { notified.withLock { $0 += 1 } })
+            let stop = reader.takeOrWait(
+                1_000, for: .body, notify: { notified.withLock { $0 += 1 } })
             #expect(stop != nil && notified.withLock { $0 } == 0)
             withExtendedLifetime(connections) {}
         }
         #expect(notified.withLock { $0 } == 1)
-        #expect(reader.takeOrWait(1_000, for: .body, tell: {}) == nil)
+        #expect(reader.takeOrWait(1_000, for: .body, notify: {}) == nil)
     }
 
     @Test func userWithManyAddressesHoldsOneShare() {

@@ -76,7 +76,7 @@ import Testing
         for number in 1...5 { try await phone.modify([hut(.create, "\(number)")], in: "A") }
         let notifications = world.service.components.notifications
         while notifications.isDispatching { await Task.yield() }
-        #expect(notifications.gathering.heldCount == 1)
+        #expect(notifications.coalescing.heldCount == 1)
         #expect(notified.withLock { $0 } == 0)
         await clock.waitForSleeper(seconds: Limits().gatheringSeconds)
         clock.advance(bySeconds: Limits().gatheringSeconds)
@@ -136,8 +136,8 @@ import Testing
         try await phone.modify([hut(.create, "0")], in: "A")
         #expect(await pushes.next() != nil)
         for number in 1...3 { try await phone.modify([hut(.create, "\(number)")], in: "A") }
-        let gathering = world.service.components.notifications.gathering
-        while gathering.heldCount == 0 { await Task.yield() }
+        let coalescing = world.service.components.notifications.coalescing
+        while coalescing.heldCount == 0 { await Task.yield() }
         // Held back for the coalescing window of a push, not for that of a device.
         await clock.waitForSleeper(seconds: Limits().coalescingSeconds)
         clock.advance(bySeconds: Limits().coalescingSeconds)

@@ -103,7 +103,7 @@ import Testing
     /// Saves without subscribers leave nothing in memory either.
     @Test func databaseWithoutSubscribersIsForgotten() async throws {
         let world = World(sleep: { _ in await Task.yield() })
-        try await world.service.dispatchLeftovers()
+        try await world.service.dispatchPending()
         for name in ["alice", "bob", "carol"] {
             try await world.person(name).modify([hut(.create, "hut")])
         }
@@ -137,7 +137,7 @@ import Testing
         // The last event is still in the outbox, so a service that starts again sends it again.
         let again = World(storage)
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
-        try await again.service.dispatchLeftovers()
+        try await again.service.dispatchPending()
         let repeated = try await tablet.received(token)
         #expect(repeated.allSatisfy { $0.subscriptionID == "always" } && !repeated.isEmpty)
         #expect(try await tablet.ask(SubscriptionsList.self, .init()).items.count == 1)
@@ -217,7 +217,7 @@ import Testing
         try await phone.modify([hut(.create, "hut")])
         let first = try await phone.received(token)
         let again = World(storage)
-        try await again.service.dispatchLeftovers()
+        try await again.service.dispatchPending()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         // With the same notification ID, so that a device can recognise a duplicate.
         #expect(try await tablet.received(token) == first)
@@ -231,7 +231,7 @@ import Testing
         try await phone.modify([hut(.create, "hut")])
         await phone.world.service.finishNotifications()
         let again = World(storage)
-        try await again.service.dispatchLeftovers()
+        try await again.service.dispatchPending()
         let tablet = Person(world: again, name: phone.name, device: "tablet", token: phone.token)
         #expect(try await tablet.received(token).isEmpty)
     }

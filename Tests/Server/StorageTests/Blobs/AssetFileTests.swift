@@ -90,7 +90,7 @@ import Testing
         /// A full disk fails the upload, not the service.
         @Test func fullDiskRefusesTheAsset() async throws {
             let error = StorageError.blob(errno: ENOSPC, path: "x")
-            #expect(error.code == .noRoom)
+            #expect(error.code == .assetDiskFull)
             #expect(!error.stopsService)
         }
     #endif

@@ -41,7 +41,7 @@ import Testing
         let placement = try CountedPlacement()
         let databases = Self.databases(placement)
         try await databases.use(Self.address(1)) { _ in }
-        databases.state.withLock { $0.entries[Self.address(1)]?.isCondemned = true }
+        databases.state.withLock { $0.entries[Self.address(1)]?.isClosing = true }
         try await databases.use(Self.address(2)) { _ in }
         try await databases.use(Self.address(3)) { _ in }
         #expect(placement.closings.map(\.path) == ["1", "2"].map { "counted _\($0)" })
@@ -153,7 +153,7 @@ private final class CountedPlacement: Placement {
         return "counted " + owner
     }
 
-    func strangers() -> [String] { [] }
+    func unknownFiles() -> [String] { [] }
     func files(of address: DatabaseAddress) -> DamagedDatabases.Files { .init() }
     func release() {}
 }

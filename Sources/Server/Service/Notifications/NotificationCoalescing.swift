@@ -9,7 +9,7 @@ import Synchronization
 /// A window is ``StratusRecords/Limits/gatheringSeconds`` long. It doubles with each round of a database that has a
 /// backlog, up to ``StratusRecords/Limits/coalescingSeconds``, which is the window of devices behind Apple's push
 /// service. A query's notification is about one change, so there is nothing to gather: it is delivered immediately.
-final class NotificationGathering: Sendable {
+final class NotificationCoalescing: Sendable {
     private struct Window {
         var task: Task<Void, Never>
         var keys: [Delivery.Key]

@@ -7,7 +7,7 @@ import StratusWire
 extension Routes {
     /// Adds resumable uploads in the form of the IETF's draft: HEAD returns the number of kept bytes, PATCH appends
     /// more, DELETE removes them.
-    func addUploadsInGoes(to router: Router<ServerContext>) {
+    func addResumableUploads(to router: Router<ServerContext>) {
         router.on("assets/put/:token", method: .head) { request, context in
             await respond(to: request) {
                 try checkRate(of: request, context)

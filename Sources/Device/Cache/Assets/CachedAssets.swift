@@ -7,7 +7,7 @@ import StratusSync
 import Synchronization
 
 /// Downloads the files of assets and removes unused ones, in the background.
-actor AssetKeeper {
+actor CachedAssets {
     /// Concurrent downloads.
     private static let downloadsAtATime = 4
     /// The pauses before failed downloads of the loop are tried again.
@@ -271,7 +271,7 @@ actor AssetKeeper {
 
 extension CacheFile {
     /// The files that policies want and that are not here.
-    func wantedAssets(_ settings: AssetSettings) throws -> [AssetKeeper.Wanted] {
+    func wantedAssets(_ settings: AssetSettings) throws -> [CachedAssets.Wanted] {
         try read { database in
             let rows = try Row.fetchCursor(
                 database,
@@ -284,7 +284,7 @@ extension CacheFile {
                     AND NOT EXISTS (SELECT 1 FROM asset WHERE asset.key = assetUse.key)
                     ORDER BY assetUse.row, field
                     """)
-            var wanted: [AssetKeeper.Wanted] = []
+            var wanted: [CachedAssets.Wanted] = []
             var keys: Set<String> = []
             while let row = try rows.next() {
                 let key: String = try row.decode(atIndex: 6)
@@ -299,7 +299,7 @@ extension CacheFile {
                     keys.insert(key).inserted
                 else { continue }
                 wanted.append(
-                    AssetKeeper.Wanted(
+                    CachedAssets.Wanted(
                         scope: CKDatabase.Scope(rawValue: try row.decode(atIndex: 0)) ?? .private,
                         id: try RecordID(row, at: 1), field: field, key: key,
                         sizeBytes: sizeBytes))
