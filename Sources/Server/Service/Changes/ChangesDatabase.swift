@@ -79,6 +79,40 @@ extension ChangesDatabase: ServedEndpoint {
     }
 }
 
+extension ChangesDatabase {
+    /// A zone to which the caller lost access appears as deleted in their shared database.
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner, _ logger: Logger
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        let token = try await database.own.read { reader in
+            try database.tokens(signer, reader, logger).readDatabaseToken(
+                request.syncToken, knowing: request.knownSyncTokens ?? [],
+                version: try reader.databaseVersion)
+        }
+        let changes = try await database.changes(after: token?.cursor ?? 0)
+        let skip = token?.skipTombstonesThrough ?? changes.version
+        // Every change has its own database version, so a page may end anywhere.
+        let listed = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
+        let page = listed.prefix(context.pageLength(request.resultsLimit))
+        let moreComing = page.count < listed.count
+        let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
+        let syncToken = try await database.own.read { reader in
+            try database.tokens(signer, reader).databaseToken(
+                cursor: end ?? changes.version, skipTombstonesThrough: skip)
+        }
+        return Answer(
+            zones: page.map { row in
+                let zoneID = context.viewing(row.owner).zoneID(row.name)
+                var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
+                if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
+                return .success(zone)
+            },
+            syncToken: syncToken, moreComing: moreComing)
+    }
+}
+
 extension ZoneDictionary {
     /// A zone of the database's change feed: it exists, or it was deleted for the given reason.
     init(changed row: ZoneRow, in context: RequestContext) {

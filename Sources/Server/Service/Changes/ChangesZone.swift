@@ -94,6 +94,26 @@ extension ChangesZone: ServedEndpoint {
     }
 }
 
+extension ChangesZone {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ stores: Stores
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, stores.databases)
+        var room = context.limits.changedBytesPerAnswer
+        let results: [Result] = try await database.answers(
+            request.zones, zoneID: { $0.zoneID },
+            refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
+            from: { view, zones in
+                guard let address = try view.databaseAddress() else { return [] }
+                let part = try await answer(
+                    Request(zones: zones), in: view, stores, address, room: room)
+                for case .success(let page) in part.items { room -= page.records.storedBytes }
+                return part.items
+            })
+        return Answer(results)
+    }
+}
+
 extension RequestContext {
     /// Refuses databases without a change feed. The public one has a feed only for clients that use our extension.
     func checkFeed() throws {

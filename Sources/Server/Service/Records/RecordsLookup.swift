@@ -92,6 +92,37 @@ extension RecordsLookup: ServedEndpoint {
     }
 }
 
+extension RecordsLookup {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        var syncToken: String?
+        var room = context.limits.recordBytesPerLookup
+        let results = try await database.answers(
+            request.records, zoneID: { $0.zoneID ?? request.zoneID },
+            refused: { item, error in
+                .failure(
+                    RecordFailure(
+                        recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
+                        error: error))
+            },
+            from: { view, items in
+                var part = request
+                part.records = items
+                let answer = try await answer(
+                    part, in: view, databases, schemas, signer, records)
+                room -= answer.records.storedBytes
+                guard room >= 0 else { throw ServiceError.lookupTooLarge }
+                // Only the part of the owner whose zone the request names has one.
+                syncToken = syncToken ?? answer.syncToken
+                return answer.records
+            })
+        return Answer(records: results, syncToken: syncToken)
+    }
+}
+
 extension StoreReader {
     /// Reads records in slices, so that no more of them is held than there is room for.
     ///

@@ -25,6 +25,26 @@ extension ZonesList: ServedEndpoint {
     }
 }
 
+extension ZonesList {
+    /// The zones in which something is shared with the caller now.
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        let zones = try await database.zones().map {
+            ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.owner)
+        }
+        let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
+        return Answer(
+            looked.compactMap { result in
+                guard case .success(var zone) = result else { return nil }
+                if !request.wantsAtomic { zone.isAtomic = nil }
+                return .success(zone)
+            })
+    }
+}
+
 extension RequestContext {
     /// The share of a whole zone, for callers that use the extension: everyone who sees a zone that is shared as a
     /// whole sees its share.

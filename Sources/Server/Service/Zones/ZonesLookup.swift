@@ -39,3 +39,25 @@ extension ZonesLookup: ServedEndpoint {
         }
     }
 }
+
+extension ZonesLookup {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> Answer {
+        Answer(
+            try await sharedResults(
+                request.items, in: try await SharedDatabase(context, databases), databases, signer))
+    }
+
+    static func sharedResults(
+        _ zones: [ZoneIDDictionary], in database: SharedDatabase, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> [ZoneResult] {
+        try await database.answers(
+            zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
+            from: { view, zones in
+                try await answer(Request(zones), in: view, databases, signer).items
+            })
+    }
+}
