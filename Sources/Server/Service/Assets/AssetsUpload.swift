@@ -4,7 +4,8 @@ import StratusWire
 
 extension AssetsUpload: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Issues an address per asset. Whether the caller may save the record is decided when it is saved. A caller who
     /// may save no record in the zone gets no address, since the bytes would count for the zone's owner.

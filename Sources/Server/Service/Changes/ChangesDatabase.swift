@@ -5,7 +5,8 @@ import StratusWire
 
 extension ChangesDatabase: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// A fetch without a token leaves out zones that were deleted before it began, or before the version in the
     /// request.

@@ -7,7 +7,7 @@ import StratusWire
 extension ChangesZone: ServedEndpoint {
     /// Every caller who may read the public database may follow its changes.
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { Double($0.zones.count) / 10 },
         zones: { Set($0.zones.map(\.zoneID.zoneName)) },
         link: { answer, links in

@@ -26,7 +26,7 @@ import StratusWire
 /// ZONE_NOT_FOUND.
 extension RecordsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: true,
         cost: { Double($0.operations.count) / 40 },
         zones: { request in
             Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })

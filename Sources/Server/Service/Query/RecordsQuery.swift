@@ -7,7 +7,7 @@ import StratusWire
 
 extension RecordsQuery: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { 1 + Double($0.query.filterBy.count + $0.query.sortBy.count) / 10 },
         zones: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })

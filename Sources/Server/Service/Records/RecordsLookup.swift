@@ -6,7 +6,7 @@ import StratusWire
 
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { Double($0.records.count) / 160 },
         zones: { request in
             Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })

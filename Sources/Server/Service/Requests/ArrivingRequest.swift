@@ -229,10 +229,10 @@ package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     /// Encodes the answer, and counts the bytes of the request and its answer: they are charged before the sender's
     /// next request is admitted.
     package consuming func encoded<Bytes>(
-        _ encode: (inout E.Answer) -> (bytes: Bytes, count: Int)
+        _ encode: (E.Answer) -> (bytes: Bytes, count: Int)
     ) async -> (bytes: Bytes, rotatedWebAuthToken: String?) {
-        var answer = served.answer
-        let encoded = await HeavyThreads.Line.run(on: line) { encode(&answer) }
+        let answer = served.answer
+        let encoded = await HeavyThreads.Line.run(on: line) { encode(answer) }
         pipeline.charge(payer, bytes: encoded.count)
         pipeline.meter.count(
             transferredBytes: receivedBytes + encoded.count, of: container, by: movers)

@@ -4,7 +4,8 @@ import StratusWire
 
 extension ZonesList: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .read, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let signer = try await call.components.tokenSigner()

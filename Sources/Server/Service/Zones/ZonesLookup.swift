@@ -4,7 +4,7 @@ import StratusWire
 
 extension ZonesLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {

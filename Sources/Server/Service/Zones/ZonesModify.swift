@@ -4,7 +4,7 @@ import StratusWire
 
 extension ZonesModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once,
+        access: .user, effect: .once, isCompressed: true,
         cost: { Double($0.operations.count) / 10 },
         zones: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 
