@@ -195,6 +195,21 @@ struct AssetTransfer: Sendable {
     }
 }
 
+/// Who is charged for the bytes of a download: its address says nothing about a user.
+public enum DownloadPayer: Sendable {
+    /// A caller in the service's process, who is not charged.
+    case inProcess
+    /// The network address that the request came from, or the part of it that identifies the network.
+    case networkAddress(String)
+
+    var movers: [Throttle.Sender] {
+        switch self {
+        case .inProcess: []
+        case .networkAddress(let address): [.address(address)]
+        }
+    }
+}
+
 /// An asset that is being downloaded.
 public struct AssetDownload: Sendable {
     /// An entity tag: the same for the same content of a database, regardless of the address.

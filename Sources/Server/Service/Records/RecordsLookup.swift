@@ -61,7 +61,7 @@ extension RecordsLookup: ServedEndpoint {
                 .filter { $1 == zoneName }.map { $0.0.recordName }
             rows[zoneName] = try reader.records(
                 named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge,
-                hold: context.hold
+                hold: context.hold(recordBytes:)
             ).filter { zone.rights.canRead($0.value) }
         }
         return Answer(
@@ -128,11 +128,11 @@ extension StoreReader {
     ///
     /// - Parameters:
     ///   - room: The bytes that the records may have; their size is subtracted.
-    ///   - hold: Counts their bytes against the memory of the request that answers them.
+    ///   - hold: Counts their bytes against the memory of the request that reads them.
     /// - Throws: `tooLarge` when there is no room.
     func records(
         named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,
-        hold: (_ recordBytes: Int) throws -> Void = { _ in }
+        hold: (_ bytes: Int) throws -> Void
     ) throws -> [String: RecordRow] {
         var rows: [String: RecordRow] = [:]
         for slice in names.chunks(ofCount: 16) {
