@@ -4,6 +4,16 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
+/// Lists what changed in zones since a change token.
+///
+/// Where it is decided:
+/// - which databases have a feed: `checkFeed()` here; which zones: `ZoneFeed.page(_:room:)` here;
+/// - whether a change token is still good: `ChangeTokens.read(_:knowing:for:_:)`;
+/// - which changes the caller may see: `changes(in:seenWith:after:limit:payloadBytes:)` in ZoneRights.swift by share,
+///   `ZoneFeed` by `RecordAccess`;
+/// - where a page ends: `RequestContext.pageLength(_:)` by records, `changedBytesPerAnswer` by bytes, `ChangeCursor` by
+///   whole requests;
+/// - what differs in the shared database: `sharedAnswer(_:in:_:)` here.
 extension ChangesZone: ServedEndpoint {
     /// Every caller who may read the public database may follow its changes.
     public static let rules = EndpointRules<Self>(

@@ -4,6 +4,15 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
+/// Reads records by their names.
+///
+/// Where it is decided:
+/// - which records the caller may read: `answer(_:in:access:reader:)` here, by `ZoneRights` for zones and shares and by
+///   `RecordAccess` for grants;
+/// - which fields of a record are shown: `RecordDictionary` in RecordResult+Row.swift, by `RecordViewer`;
+/// - how many records a request may name: `answer(_:)` here; how many bytes they may have:
+///   `records(named:in:room:tooLarge:hold:)` here;
+/// - what differs in the shared database: `sharedAnswer(_:in:_:_:_:_:)` here.
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: .read, effect: .idempotent, isCompressed: true,
