@@ -5,6 +5,9 @@ import StratusStorage
 import StratusWire
 
 /// Receives and sends the bytes of assets, at the addresses of ``AssetsUpload`` and of records.
+///
+/// There is no ``RequestContext`` here: these requests go to no endpoint, so no fault changes their limits, and their
+/// bytes may arrive for hours, so they have no single moment. Limits and time are the service's.
 struct AssetTransfer: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine

@@ -84,7 +84,7 @@ private struct ShareJoining: Sendable {
             )
         }
         if part.status != .accepted {
-            try target.share.join(followed.person, settings)
+            try target.share.join(followed.person, in: context, settings)
             target.row.modifiedMilliseconds = context.nowMilliseconds
             target.row.modifier = followed.person.userRecordName
             target.row.modifierDevice = context.caller.device
