@@ -82,7 +82,7 @@ public final class InProcessTransport: AccountTransport {
         let token = parts.firstIndex(of: "get").map { parts[parts.index(after: $0)...] }?.first
         let download: AssetDownload
         do {
-            download = try await service.download(String(token ?? ""))
+            download = try await service.download(String(token ?? ""), paidBy: .inProcess)
         } catch {
             if Task.isCancelled { throw CancellationError() }
             throw ServiceFailure(error.error)

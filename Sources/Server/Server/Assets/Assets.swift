@@ -28,7 +28,8 @@ extension Routes {
                         let token = context.parameters.get("token") ?? ""
                         return AssetAnswer(
                             try await service.download(
-                                token, networkAddress: networkAddress(of: request, context)),
+                                token,
+                                paidBy: .networkAddress(networkAddress(of: request, context))),
                             headers: request.headers,
                             name: AssetName(inAddress: context.parameters.get("name") ?? "")
                         ).response(hasBody: method == .get)

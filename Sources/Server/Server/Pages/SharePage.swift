@@ -1,8 +1,6 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
-import StratusService
-import StratusWire
 
 extension Routes {
     /// `GET /share/{shortGUID}` is what a share's link opens in a browser: the same page for every
@@ -16,17 +14,6 @@ extension Routes {
             return Response(
                 status: .ok, headers: headers,
                 body: .init(byteBuffer: ByteBuffer(string: Self.sharePage)))
-        }
-    }
-
-    /// Completes the addresses of which the service only knows the path.
-    func finish(_ answer: inout RecordsResolve.Answer, _ request: Request) {
-        let origin = origin(of: request)
-        for index in answer.items.indices {
-            guard case .success(var metadata) = answer.items[index], let path = metadata.webpageURL
-            else { continue }
-            metadata.webpageURL = origin + path
-            answer.items[index] = .success(metadata)
         }
     }
 

@@ -25,41 +25,45 @@ struct Routes: Sendable {
     /// Whether other machines may use the endpoints for development.
     var isDevelopmentOpen = false
 
+    /// The endpoints of the protocol. Everything that is particular to one is in its `rules` and its `answer`.
+    private static var endpoints: [any ServedEndpoint.Type] {
+        [
+            RecordsModify.self,
+            OperationsCancel.self,
+            RecordsLookup.self,
+            RecordsQuery.self,
+            RecordsResolve.self,
+            RecordsAccept.self,
+            RecordsRequestAccess.self,
+            ChangesDatabase.self,
+            ChangesZone.self,
+            RecordsChanges.self,
+            ZonesChanges.self,
+            ZonesList.self,
+            ZonesLookup.self,
+            ZonesModify.self,
+            SubscriptionsList.self,
+            SubscriptionsLookup.self,
+            SubscriptionsModify.self,
+            UsersCaller.self,
+            UsersCurrent.self,
+            UsersDiscover.self,
+            UsersLookupEmail.self,
+            UsersLookupID.self,
+            UsersLookupContacts.self,
+            UsersPermission.self,
+            UsersSessions.self,
+            UsersSignOut.self,
+            TokensCreate.self,
+            TokensRegister.self,
+            TokensUnregister.self,
+            AssetsUpload.self,
+            AssetsRereference.self,
+        ]
+    }
+
     func add(to router: Router<ServerContext>) {
-        serve(RecordsModify.self, on: router, isCompressed: true)
-        serve(OperationsCancel.self, on: router, isCompressed: false)
-        serve(RecordsLookup.self, on: router, isCompressed: true)
-        serve(RecordsQuery.self, on: router, isCompressed: true)
-        serve(RecordsResolve.self, on: router, isCompressed: false, finish: finish)
-        serve(RecordsAccept.self, on: router, isCompressed: false, finish: finish)
-        serve(RecordsRequestAccess.self, on: router, isCompressed: false)
-        serve(ChangesDatabase.self, on: router, isCompressed: true)
-        serve(ChangesZone.self, on: router, isCompressed: true)
-        serve(RecordsChanges.self, on: router, isCompressed: true)
-        serve(ZonesChanges.self, on: router, isCompressed: true)
-        serve(ZonesList.self, on: router, isCompressed: true)
-        serve(ZonesLookup.self, on: router, isCompressed: true)
-        serve(ZonesModify.self, on: router, isCompressed: true)
-        serve(SubscriptionsList.self, on: router, isCompressed: true)
-        serve(SubscriptionsLookup.self, on: router, isCompressed: true)
-        serve(SubscriptionsModify.self, on: router, isCompressed: false)
-        serve(UsersCaller.self, on: router, isCompressed: false)
-        serve(UsersCurrent.self, on: router, isCompressed: false)
-        serve(UsersDiscover.self, on: router, isCompressed: false)
-        serve(UsersLookupEmail.self, on: router, isCompressed: false)
-        serve(UsersLookupID.self, on: router, isCompressed: false)
-        serve(UsersLookupContacts.self, on: router, isCompressed: false)
-        serve(UsersPermission.self, on: router, isCompressed: false)
-        serve(UsersSessions.self, on: router, isCompressed: false)
-        serve(UsersSignOut.self, on: router, isCompressed: false)
-        serve(TokensCreate.self, on: router, isCompressed: false) { answer, request in
-            // The service only knows paths.
-            answer.webcourierURL = origin(of: request) + answer.webcourierURL
-        }
-        serve(TokensRegister.self, on: router, isCompressed: false)
-        serve(TokensUnregister.self, on: router, isCompressed: false)
-        serve(AssetsUpload.self, on: router, isCompressed: false)
-        serve(AssetsRereference.self, on: router, isCompressed: false)
+        for endpoint in Self.endpoints { serve(endpoint, on: router) }
         addAssets(to: router)
         addHealth(to: router)
         addMetrics(to: router)
@@ -78,12 +82,7 @@ struct Routes: Sendable {
     /// Answers that fit into one packet do not arrive faster when they are shorter.
     private static let bytesNotCompressed = 1_024
 
-    /// - Parameter isCompressed: Whether answers may be sent in gzip: large ones whose secrets cannot be compared with
-    ///   a text that an attacker chose (decision 26).
-    private func serve<E: ServedEndpoint>(
-        _ endpoint: E.Type, on router: Router<ServerContext>, isCompressed: Bool,
-        finish: @escaping @Sendable (inout E.Answer, Request) -> Void = { _, _ in }
-    ) {
+    private func serve<E: ServedEndpoint>(_ endpoint: E.Type, on router: Router<ServerContext>) {
         let place = "1/:container/:environment"
         let paths =
             if E.isInDatabase {
@@ -99,15 +98,13 @@ struct Routes: Sendable {
         for path in paths {
             router.post(RouterPath(path)) { request, context in
                 await respond(to: request, droppingWith: context) {
-                    try await answer(
-                        E.self, to: request, context, isCompressed: isCompressed, finish)
+                    try await answer(E.self, to: request, context)
                 }
             }
             if E.isReadWithoutBody {
                 router.get(RouterPath(path)) { request, context in
                     await respond(to: request, droppingWith: context) {
-                        try await answer(
-                            E.self, to: request, context, isCompressed: isCompressed, finish)
+                        try await answer(E.self, to: request, context)
                     }
                 }
             }
@@ -115,8 +112,7 @@ struct Routes: Sendable {
     }
 
     private func answer<E: ServedEndpoint>(
-        _ endpoint: E.Type, to request: Request, _ context: ServerContext, isCompressed: Bool,
-        _ finish: (inout E.Answer, Request) -> Void
+        _ endpoint: E.Type, to request: Request, _ context: ServerContext
     ) async throws -> Response {
         var head = try RequestHead(
             request, context.parameters, limits: service.settings.limits,
@@ -136,19 +132,19 @@ struct Routes: Sendable {
             return try decode(E.Request.self, from: body)
         }
         let served = await answered.encoded { answer in
-            finish(&answer, request)
             let bytes = withWireBytes(of: answer, documentedCodesOnly: !request.knowsOurs) {
                 ByteBuffer(bytes: $0)
             }
             // The uncompressed size is charged, not the transferred one.
-            guard isCompressed, request.takesGzip, bytes.readableBytes > Self.bytesNotCompressed,
+            guard E.rules.isCompressed, request.takesGzip,
+                bytes.readableBytes > Self.bytesNotCompressed,
                 let compressed = Gzip.compressed(bytes, ratio: Gzip.ratioOfAnswers)
             else { return ((bytes, false), bytes.readableBytes) }
             return ((compressed, true), bytes.readableBytes)
         }
         return Response(
             json: served.bytes.0, webAuthToken: served.rotatedWebAuthToken,
-            isCompressed: isCompressed ? served.bytes.1 : nil)
+            isCompressed: E.rules.isCompressed ? served.bytes.1 : nil)
     }
 
     /// Checks the caller, then reads the body; with a signature the body comes first, since the signature covers it.

@@ -5,6 +5,9 @@ import StratusStorage
 import StratusWire
 
 /// Receives and sends the bytes of assets, at the addresses of ``AssetsUpload`` and of records.
+///
+/// There is no ``RequestContext`` here: these requests go to no endpoint, so no fault changes their limits, and their
+/// bytes may arrive for hours, so they have no single moment. Limits and time are the service's.
 struct AssetTransfer: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine
@@ -192,6 +195,21 @@ struct AssetTransfer: Sendable {
             contentTag: Base64.addressText(Array(code.prefix(20))), fileName: address.fileName,
             reader: reader,
             onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
+    }
+}
+
+/// Who is charged for the bytes of a download: its address says nothing about a user.
+public enum DownloadPayer: Sendable {
+    /// A caller in the service's process, who is not charged.
+    case inProcess
+    /// The network address that the request came from, or the part of it that identifies the network.
+    case networkAddress(String)
+
+    var movers: [Throttle.Sender] {
+        switch self {
+        case .inProcess: []
+        case .networkAddress(let address): [.address(address)]
+        }
     }
 }
 

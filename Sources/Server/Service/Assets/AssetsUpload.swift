@@ -2,9 +2,19 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
+/// Issues the addresses to which assets are uploaded.
+///
+/// Where it is decided:
+/// - to which zone and database an asset belongs: `AssetZone`;
+/// - who may upload: `checkWriting(in:_:_:)` here; who may save the record with the asset: `RecordsModify`;
+/// - how many assets a request may name: `checkAssetCount(_:)` here;
+/// - how large an asset may be, and whether its address is still valid, when the bytes arrive:
+///   `AssetTransfer.checkSize(_:after:_:)`, `AssetTransfer.freeAssetBytes(in:)`, `AssetTransfer.uploadAddress(_:)`;
+/// - whether a receipt is good when the record is saved: `AssetClaims`.
 extension AssetsUpload: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Issues an address per asset. Whether the caller may save the record is decided when it is saved. A caller who
     /// may save no record in the zone gets no address, since the bytes would count for the zone's owner.

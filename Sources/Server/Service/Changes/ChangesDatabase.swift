@@ -5,7 +5,8 @@ import StratusWire
 
 extension ChangesDatabase: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// A fetch without a token leaves out zones that were deleted before it began, or before the version in the
     /// request.
@@ -76,6 +77,40 @@ extension ChangesDatabase: ServedEndpoint {
             if isAll { return (listed, nil) }
             asked *= 2
         }
+    }
+}
+
+extension ChangesDatabase {
+    /// A zone to which the caller lost access appears as deleted in their shared database.
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner, _ logger: Logger
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        let token = try await database.own.read { reader in
+            try database.tokens(signer, reader, logger).readDatabaseToken(
+                request.syncToken, knowing: request.knownSyncTokens ?? [],
+                version: try reader.databaseVersion)
+        }
+        let changes = try await database.changes(after: token?.cursor ?? 0)
+        let skip = token?.skipTombstonesThrough ?? changes.version
+        // Every change has its own database version, so a page may end anywhere.
+        let listed = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
+        let page = listed.prefix(context.pageLength(request.resultsLimit))
+        let moreComing = page.count < listed.count
+        let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
+        let syncToken = try await database.own.read { reader in
+            try database.tokens(signer, reader).databaseToken(
+                cursor: end ?? changes.version, skipTombstonesThrough: skip)
+        }
+        return Answer(
+            zones: page.map { row in
+                let zoneID = context.viewing(row.owner).zoneID(row.name)
+                var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
+                if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
+                return .success(zone)
+            },
+            syncToken: syncToken, moreComing: moreComing)
     }
 }
 

@@ -4,10 +4,20 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
+/// Lists what changed in zones since a change token.
+///
+/// Where it is decided:
+/// - which databases have a feed: `checkFeed()` here; which zones: `ZoneFeed.page(_:room:)` here;
+/// - whether a change token is still good: `ChangeTokens.read(_:knowing:for:_:)`;
+/// - which changes the caller may see: `changes(in:seenWith:after:limit:payloadBytes:)` in ZoneRights.swift by share,
+///   `ZoneFeed` by `RecordAccess`;
+/// - where a page ends: `RequestContext.pageLength(_:)` by records, `changedBytesPerAnswer` by bytes, `ChangeCursor` by
+///   whole requests;
+/// - what differs in the shared database: `sharedAnswer(_:in:_:)` here.
 extension ChangesZone: ServedEndpoint {
     /// Every caller who may read the public database may follow its changes.
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { Double($0.zones.count) / 10 },
         zones: { Set($0.zones.map(\.zoneID.zoneName)) },
         link: { answer, links in
@@ -91,6 +101,26 @@ extension ChangesZone: ServedEndpoint {
                     return .success(page)
                 })
         }
+    }
+}
+
+extension ChangesZone {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ stores: Stores
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, stores.databases)
+        var room = context.limits.changedBytesPerAnswer
+        let results: [Result] = try await database.answers(
+            request.zones, zoneID: { $0.zoneID },
+            refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
+            from: { view, zones in
+                guard let address = try view.databaseAddress() else { return [] }
+                let part = try await answer(
+                    Request(zones: zones), in: view, stores, address, room: room)
+                for case .success(let page) in part.items { room -= page.records.storedBytes }
+                return part.items
+            })
+        return Answer(results)
     }
 }
 

@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsChanges: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: ChangesZone.rules.access, effect: .idempotent,
+        access: ChangesZone.rules.access, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })
 

@@ -4,7 +4,8 @@ import StratusWire
 
 extension ZonesChanges: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: ChangesDatabase.rules.access, effect: .idempotent, cost: { _ in 0 },
+        access: ChangesDatabase.rules.access, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 },
         zones: { _ in [] }, link: { _, _ in })
 
     /// The same feed as ``ChangesDatabase``, with another name for the token.

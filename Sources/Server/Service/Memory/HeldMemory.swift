@@ -158,6 +158,11 @@ package final class HeldMemory: Sendable {
     }
 }
 
+extension HeldMemory? {
+    /// A request in this process, whose caller holds the memory: none is counted.
+    package static var inProcess: HeldMemory? { nil }
+}
+
 extension ServiceError {
     /// Too many bytes of requests and answers are in the service's memory.
     package static let memoryIsShort = ServiceError(

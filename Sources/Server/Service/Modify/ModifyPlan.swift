@@ -142,7 +142,7 @@ struct ModifyPlan: Sendable {
                 guard let zone = try context.livingZone(named: zoneName, reader) else { continue }
                 let found = try reader.records(
                     named: keys.map(\.name), in: zone.row.key, room: &room,
-                    tooLarge: .modifyTooLarge)
+                    tooLarge: .modifyTooLarge, hold: context.hold(changedBytes:))
                 for row in found.values
                 where !row.isDeleted && zone.rights.canRead(row) {
                     rows[RecordKey(zoneName: zoneName, name: row.name)] = row

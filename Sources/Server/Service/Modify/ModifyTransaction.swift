@@ -43,7 +43,11 @@ struct ModifyTransaction: Sendable {
                 answer: try answer(results, in: writer),
                 sharing: SharingOutcome(unusedShortGUIDs: plan.shortGUIDs))
         }
-        let stored = try StoredRecords(plan, context, reader: writer, claim: claim?.text)
+        // The rows are held until the decisions are written; another attempt reads them again.
+        let held = context.memory?.sibling()
+        defer { withExtendedLifetime(held) {} }
+        let stored = try StoredRecords(
+            plan, context, reader: writer, claim: claim?.text, hold: { held?.take($0) })
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds,
             settings: settings, claim: claim)
@@ -171,9 +175,13 @@ struct StoredRecords {
 
     /// Reads each zone's records in one call.
     ///
-    /// - Parameter claim: The request's own claim: the records that it holds still exist for it.
+    /// - Parameters:
+    ///   - claim: The request's own claim: the records that it holds still exist for it.
+    ///   - hold: Counts the bytes of the rows. It refuses nothing, since the store's writer is waiting for the request:
+    ///     `recordBytesPerModify` bounds them, and ``ModifyPlan`` was refused before if there was no memory.
     init(
-        _ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader, claim: String?
+        _ plan: ModifyPlan, _ context: RequestContext, reader: any StoreReader, claim: String?,
+        hold: (_ bytes: Int) -> Void
     ) throws {
         var names: [String: Set<String>] = [:]
         var room = context.limits.recordBytesPerModify
@@ -196,7 +204,8 @@ struct StoredRecords {
             underWay[zoneName] = try reader.longChanges(in: zone.key)
             guard let names = names[zoneName] else { continue }
             let found = try reader.records(
-                named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge)
+                named: Array(names), in: zone.key, room: &room, tooLarge: .modifyTooLarge,
+                hold: hold)
             let isDeleting = underWay[zoneName]?.contains(.deletion) ?? false
             for (name, row) in found {
                 let key = RecordKey(zoneName: zoneName, name: name)

@@ -4,7 +4,7 @@ import StratusWire
 
 extension OperationsCancel: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: false,
         // A row or two for each, which stay for a week.
         cost: { Double($0.operationIDs.count * max(1, $0.ownerRecordNames?.count ?? 0)) },
         zones: { _ in [] }, link: { _, _ in })

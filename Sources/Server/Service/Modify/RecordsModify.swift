@@ -26,7 +26,7 @@ import StratusWire
 /// ZONE_NOT_FOUND.
 extension RecordsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: true,
         cost: { Double($0.operations.count) / 40 },
         zones: { request in
             Set(request.operations.map { ($0.record.zoneID ?? request.zoneID).zoneName })
@@ -74,6 +74,44 @@ extension RecordsModify: ServedEndpoint {
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if let failure = outcome.failure { throw failure }
         return outcome.answer
+    }
+}
+
+extension RecordsModify {
+    /// Each owner's part is a request of its own. A request about one owner only succeeds or fails as a whole, like one
+    /// in the private database.
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ stores: Stores, _ signer: TokenSigner, _ errors: ErrorTranslation
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        let zoneIDs = request.operations.map { $0.record.zoneID ?? request.zoneID }
+        let isOneOwners = Set(zoneIDs.map { $0?.ownerRecordName }).count == 1
+        func refused(_ operation: Operation, _ error: ServiceError) -> RecordResult {
+            .failure(
+                RecordFailure(
+                    recordName: operation.record.recordName
+                        ?? (operation.kind == .create ? stores.settings.newUUID() : nil),
+                    zoneID: operation.record.zoneID ?? request.zoneID, error: error))
+        }
+        var syncToken: String?
+        let results = try await database.answers(
+            request.operations, zoneID: { $0.record.zoneID ?? request.zoneID }, refused: refused,
+            from: { view, operations in
+                var part = request
+                part.operations = operations
+                do {
+                    guard let store = try await databases.store(of: view) else { return [] }
+                    let answer = try await answer(part, in: view, store, stores, signer)
+                    syncToken = syncToken ?? answer.syncToken
+                    return answer.records
+                } catch  where !isOneOwners {
+                    // The other owners' parts succeeded: only these operations get the error.
+                    let failure = errors.failure(from: error)
+                    return failure.records ?? operations.map { refused($0, failure.error) }
+                }
+            })
+        return Answer(records: results, syncToken: syncToken)
     }
 }
 

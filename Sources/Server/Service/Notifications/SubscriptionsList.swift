@@ -4,7 +4,8 @@ import StratusWire
 
 extension SubscriptionsList: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let subscriber = try await call.context.subscriber(in: call.components.databases)

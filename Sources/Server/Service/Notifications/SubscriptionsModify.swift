@@ -7,7 +7,7 @@ import StratusWire
 
 extension SubscriptionsModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: false,
         cost: { Double($0.items.count) / 10 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Saving under an identifier that exists replaces the subscription.

@@ -4,9 +4,10 @@ import StratusWire
 
 extension TokensCreate: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
-    /// The address of the long poll is a path; the HTTP server prepends its origin.
+    /// The address of the long poll begins with the origin of the service; in process it is only a path.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         _ = try pushEnvironment(call.request.apnsEnvironment, of: call.request.clientID)
         let settings = call.components.settings
@@ -19,7 +20,8 @@ extension TokensCreate: ServedEndpoint {
         let lifetimeSeconds = Int(call.context.limits.pushTokenSeconds)
         return Answer(
             apnsEnvironment: call.request.apnsEnvironment, apnsToken: device.pushToken,
-            webcourierURL: "/courier/aps?tok=\(device.pushToken)&ttl=\(lifetimeSeconds)")
+            webcourierURL: call.context.origin
+                + "/courier/aps?tok=\(device.pushToken)&ttl=\(lifetimeSeconds)")
     }
 
     /// Random bytes in base64 that needs no escaping in an address: 33 bytes need no padding, and two letters replace

@@ -4,7 +4,8 @@ import StratusWire
 
 extension TokensRegister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Accepts tokens of ``StratusWire/TokensCreate``, for any container, and, where notifications can be sent to
     /// Apple's push service, the tokens that it gave a device: hexadecimal or base64.

@@ -4,7 +4,8 @@ import StratusWire
 
 extension TokensUnregister: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .once, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// A token that is unknown, or another user's, is left alone: to the caller it is not registered.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {

@@ -5,9 +5,19 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
+/// Finds records by their fields.
+///
+/// Where it is decided:
+/// - which records the caller may read: `readAccess(to:_:in:)` here by grants, `visibleZones(named:_:)` here and
+///   `ZoneRights.canRead(_:)` by zone and share;
+/// - which filters and sort keys a record type allows: `FilterChecking`, and `RecordOrder` in SortChecking.swift;
+/// - how long a query may be: `RequestContext.checkLength(of:)`;
+/// - where a page ends: `RequestContext.pageLength(_:)` by records, `RecordSearch` by bytes and by records read;
+/// - whether a continuation marker belongs to the query: `ContinuationMarker`;
+/// - what differs in the shared database: `sharedAnswer(_:in:_:)` in RecordsQuery+Shared.swift.
 extension RecordsQuery: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { 1 + Double($0.query.filterBy.count + $0.query.sortBy.count) / 10 },
         zones: { [$0.zoneID.zoneName] },
         link: { $1.link(&$0.records) })

@@ -62,3 +62,20 @@ extension RecordDictionary {
         }
     }
 }
+
+extension [RecordResult] {
+    /// The stored size of the records in bytes.
+    var storedBytes: Int {
+        reduce(0) { bytes, result in
+            guard case .record(let record) = result else { return bytes }
+            return bytes + record.storedBytes
+        }
+    }
+}
+
+extension RecordDictionary {
+    /// The stored size of the record in bytes.
+    var storedBytes: Int {
+        if case .encoded(let payload) = fields { payload.count } else { 0 }
+    }
+}

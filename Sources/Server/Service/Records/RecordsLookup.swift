@@ -4,9 +4,18 @@ import StratusSchema
 import StratusStorage
 import StratusWire
 
+/// Reads records by their names.
+///
+/// Where it is decided:
+/// - which records the caller may read: `answer(_:in:access:reader:)` here, by `ZoneRights` for zones and shares and by
+///   `RecordAccess` for grants;
+/// - which fields of a record are shown: `RecordDictionary` in RecordResult+Row.swift, by `RecordViewer`;
+/// - how many records a request may name: `answer(_:)` here; how many bytes they may have:
+///   `records(named:in:room:tooLarge:hold:)` here;
+/// - what differs in the shared database: `sharedAnswer(_:in:_:_:_:_:)` here.
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { Double($0.records.count) / 160 },
         zones: { request in
             Set(request.records.map { ($0.zoneID ?? request.zoneID).zoneName })
@@ -61,7 +70,7 @@ extension RecordsLookup: ServedEndpoint {
                 .filter { $1 == zoneName }.map { $0.0.recordName }
             rows[zoneName] = try reader.records(
                 named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge,
-                hold: context.hold
+                hold: context.hold(recordBytes:)
             ).filter { zone.rights.canRead($0.value) }
         }
         return Answer(
@@ -92,16 +101,47 @@ extension RecordsLookup: ServedEndpoint {
     }
 }
 
+extension RecordsLookup {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        var syncToken: String?
+        var room = context.limits.recordBytesPerLookup
+        let results = try await database.answers(
+            request.records, zoneID: { $0.zoneID ?? request.zoneID },
+            refused: { item, error in
+                .failure(
+                    RecordFailure(
+                        recordName: item.recordName, zoneID: item.zoneID ?? request.zoneID,
+                        error: error))
+            },
+            from: { view, items in
+                var part = request
+                part.records = items
+                let answer = try await answer(
+                    part, in: view, databases, schemas, signer, records)
+                room -= answer.records.storedBytes
+                guard room >= 0 else { throw ServiceError.lookupTooLarge }
+                // Only the part of the owner whose zone the request names has one.
+                syncToken = syncToken ?? answer.syncToken
+                return answer.records
+            })
+        return Answer(records: results, syncToken: syncToken)
+    }
+}
+
 extension StoreReader {
     /// Reads records in slices, so that no more of them is held than there is room for.
     ///
     /// - Parameters:
     ///   - room: The bytes that the records may have; their size is subtracted.
-    ///   - hold: Counts their bytes against the memory of the request that answers them.
+    ///   - hold: Counts their bytes against the memory of the request that reads them.
     /// - Throws: `tooLarge` when there is no room.
     func records(
         named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,
-        hold: (_ recordBytes: Int) throws -> Void = { _ in }
+        hold: (_ bytes: Int) throws -> Void
     ) throws -> [String: RecordRow] {
         var rows: [String: RecordRow] = [:]
         for slice in names.chunks(ofCount: 16) {

@@ -167,11 +167,11 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
     /// - Parameters:
     ///   - receivedBytes: The size of the body. It is charged before it is decoded, and counted here if the request
     ///     fails.
-    ///   - memory: The service's memory that the request holds; nil in process.
+    ///   - memory: The service's memory that the request holds; `.inProcess` counts nothing.
     ///   - decode: Makes the request from its body: that is work too, and done in turn.
     /// - Throws: `RequestFailure` with the protocol's code; errors of single items are in the answer.
     package consuming func answer(
-        receivedBytes: Int = 0, holding memory: HeldMemory? = nil,
+        receivedBytes: Int, holding memory: HeldMemory?,
         _ decode: (Body) throws -> E.Request
     ) async throws(RequestFailure) -> AnsweredRequest<E> {
         let pipeline = admitted.pipeline
@@ -186,7 +186,7 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
         let line = pipeline.heavy?.begin(payer, receivedBytes: receivedBytes)
         context.isHeavy = line != nil
         defer {
-            pipeline.charge(payer, work.cost)
+            pipeline.charge(payer, work.cost, admitted: 0)
             pipeline.heavy?.end(payer)
         }
         do {
@@ -229,10 +229,10 @@ package struct AnsweredRequest<E: ServedEndpoint>: ~Copyable {
     /// Encodes the answer, and counts the bytes of the request and its answer: they are charged before the sender's
     /// next request is admitted.
     package consuming func encoded<Bytes>(
-        _ encode: (inout E.Answer) -> (bytes: Bytes, count: Int)
+        _ encode: (E.Answer) -> (bytes: Bytes, count: Int)
     ) async -> (bytes: Bytes, rotatedWebAuthToken: String?) {
-        var answer = served.answer
-        let encoded = await HeavyThreads.Line.run(on: line) { encode(&answer) }
+        let answer = served.answer
+        let encoded = await HeavyThreads.Line.run(on: line) { encode(answer) }
         pipeline.charge(payer, bytes: encoded.count)
         pipeline.meter.count(
             transferredBytes: receivedBytes + encoded.count, of: container, by: movers)

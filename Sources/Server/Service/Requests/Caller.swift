@@ -73,8 +73,8 @@ public struct Credentials: Hashable, Sendable {
     public var wantsSyncToken: Bool
     /// The `Origin` header: the origin of the page in a browser that sent the request.
     public var origin: String?
-    /// Scheme and authority under which the caller reached the service: they precede the paths in addresses of assets.
-    /// Empty in process.
+    /// Scheme and authority under which the caller reached the service: they precede the paths in addresses of answers
+    /// (assets, the page of a share, the long poll). Empty in process.
     public var serviceOrigin: String
     /// The signature that a server sends in place of tokens. Unlike everything else here, checking it needs the
     /// body.

@@ -119,7 +119,8 @@ extension CloudService {
         try await HeavyThreads.Line.run(on: pipeline.heavy?.threads.line(of: sender)) {
             try await writeArchive(of: account.user) { bytes in
                 let pieceBytes = pipeline.components.settings.limits.bytesCountedAsRequest
-                pipeline.charge(sender, Double(bytes.count) / Double(max(1, pieceBytes)))
+                pipeline.charge(
+                    sender, Double(bytes.count) / Double(max(1, pieceBytes)), admitted: 0)
                 try await write(bytes)
             }
         }

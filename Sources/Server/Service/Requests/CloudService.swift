@@ -72,7 +72,8 @@ public final class CloudService: Sendable {
         at address: ContainerAddress, scope: DatabaseScope?
     ) async throws(RequestFailure) -> ServedAnswer<E.Answer> {
         try await receive(E.self, from: credentials, at: address, scope: scope)
-            .checkRate().admit().having(request).answer { $0 }.inProcess()
+            .checkRate().admit().having(request)
+            .answer(receivedBytes: 0, holding: .inProcess) { $0 }.inProcess()
     }
 
     /// The first state of a request whose body is still to be read.
@@ -200,14 +201,13 @@ public final class CloudService: Sendable {
     ///
     /// - Parameters:
     ///   - token: The segment of a `downloadURL` after `/assets/get/`.
-    ///   - networkAddress: Where the request came from; nil within a process.
+    ///   - payer: Who is charged for the bytes that are read.
     /// - Throws: `RequestFailure` with NOT_FOUND when the address is bad or the asset is gone.
     public func download(
-        _ token: String, networkAddress: String? = nil
+        _ token: String, paidBy payer: DownloadPayer
     ) async throws(RequestFailure) -> AssetDownload {
         do {
-            return try await assetTransfer.download(
-                token, by: networkAddress.map { [.address($0)] } ?? [])
+            return try await assetTransfer.download(token, by: payer.movers)
         } catch {
             throw components.errors.failure(from: error)
         }

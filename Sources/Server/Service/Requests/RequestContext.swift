@@ -86,6 +86,14 @@ public struct RequestContext: Sendable {
         try memory?.takeIfFree(3 * recordBytes)
     }
 
+    /// Counts stored bytes of records that are read to be changed: once, since the changed record takes the place of
+    /// the stored one.
+    ///
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no memory for them.
+    func hold(changedBytes: Int) throws(ServiceError) {
+        try memory?.takeIfFree(changedBytes)
+    }
+
     /// Refuses a request with more items than one request may have.
     func checkCount(_ count: Int) throws {
         guard count <= limits.operationsPerRequest else {

@@ -40,8 +40,10 @@ final class RequestPipeline: Sendable {
         }
     }
 
-    /// Charges a request's cost, less the part that was taken at its admission.
-    func charge(_ sender: Throttle.Sender, _ cost: Double, admitted: Double = 0) {
+    /// Charges a cost to a sender's rate.
+    ///
+    /// - Parameter admitted: The part of it that was taken at the request's admission.
+    func charge(_ sender: Throttle.Sender, _ cost: Double, admitted: Double) {
         guard cost > 0 else { return }
         meter.charge(sender, cost - admitted)
         heavy?.charge(sender, cost)
@@ -50,7 +52,7 @@ final class RequestPipeline: Sendable {
     /// Charges for receiving or sending this many bytes; a small number is part of a request's price.
     func charge(_ sender: Throttle.Sender, bytes: Int) {
         let cost = components.settings.limits.cost(ofBytes: bytes)
-        if cost > 0 { charge(sender, cost) }
+        if cost > 0 { charge(sender, cost, admitted: 0) }
     }
 
     /// The endpoint's answer, with addresses for the assets of its records, also in failures.

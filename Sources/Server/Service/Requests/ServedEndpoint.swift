@@ -58,6 +58,9 @@ public struct EndpointRules<E: ServedEndpoint>: Sendable {
     let access: EndpointAccess
     /// Whether requests may be repeated, and whether the session continues.
     let effect: EndpointEffect
+    /// Whether a server may send answers in gzip: large ones whose secrets cannot be compared with a text that an
+    /// attacker chose (decision 26).
+    package let isCompressed: Bool
     /// What a request costs its sender, in requests, in addition to itself.
     ///
     /// In proportion to the work: saving a record takes about as long as reading four.

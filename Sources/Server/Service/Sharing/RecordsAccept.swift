@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsAccept: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once,
+        access: .user, effect: .once, isCompressed: false,
         cost: { Double($0.items.count) / 40 }, zones: { _ in [] }, link: RecordsResolve.rules.link)
 
     /// Joins the shares of a request's links. Joining twice has the same effect as once.
@@ -84,7 +84,7 @@ private struct ShareJoining: Sendable {
             )
         }
         if part.status != .accepted {
-            try target.share.join(followed.person, settings)
+            try target.share.join(followed.person, in: context, settings)
             target.row.modifiedMilliseconds = context.nowMilliseconds
             target.row.modifier = followed.person.userRecordName
             target.row.modifierDevice = context.caller.device

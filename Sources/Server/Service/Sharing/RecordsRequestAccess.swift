@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsRequestAccess: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once,
+        access: .user, effect: .once, isCompressed: false,
         cost: { Double($0.items.count) / 40 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Asks the owners of shares for access. Asking twice has the same effect as once.

@@ -4,7 +4,7 @@ import StratusWire
 
 extension RecordsResolve: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: false,
         cost: { Double($0.items.count) / 160 }, zones: { _ in [] },
         link: { $1.link(&$0.items) })
 

@@ -18,9 +18,9 @@ extension ShareChanges {
             share.accessRequests.requesters.removeAll { !names.contains($0.userRecordName ?? "") }
         }
         guard let blocked = wanted.blockedIdentities else { return }
-        guard blocked.count <= settings.limits.blockedIdentitiesPerShare else {
+        guard blocked.count <= context.limits.blockedIdentitiesPerShare else {
             throw ServiceError.tooManyBlockedIdentities(
-                limit: settings.limits.blockedIdentitiesPerShare)
+                limit: context.limits.blockedIdentitiesPerShare)
         }
         let known = old.blocked + old.requesters + share.participants.map(\.dictionary.userIdentity)
         share.accessRequests.blocked = []

@@ -7,6 +7,9 @@ import StratusWire
 struct ShareChanges {
     /// The owner; nil when an administrator saves.
     let owner: ParticipantIdentity?
+    /// Its moment is when participants are added, and its limits are those of the share.
+    let context: RequestContext
+    /// Makes the identifiers of participants.
     let settings: ServiceSettings
 
     /// A new share: the owner is a participant from the beginning.
@@ -15,7 +18,7 @@ struct ShareChanges {
         let participant = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
             status: .accepted, permission: .readWrite,
-            dateAddedMilliseconds: settings.world.nowMilliseconds())
+            dateAddedMilliseconds: context.nowMilliseconds)
         let share = RecordSharing.Share(
             root: root, publicPermission: .none,
             participants: [.init(dictionary: participant, since: 0)])
@@ -45,8 +48,8 @@ struct ShareChanges {
             // Participants who joined by the public permission are removed when it ends.
             share.participants.removeAll { $0.dictionary.role == .publicUser }
         }
-        guard share.participants.count - 1 <= settings.limits.participantsPerShare else {
-            throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
+        guard share.participants.count - 1 <= context.limits.participantsPerShare else {
+            throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
         }
         guard owner != nil || share.administrators == old.administrators else {
             throw ServiceError.notPermitted
@@ -69,8 +72,8 @@ struct ShareChanges {
     private func replace(
         with wanted: [ParticipantDictionary], in share: inout RecordSharing.Share
     ) throws {
-        guard wanted.count <= settings.limits.participantsPerShare + 1 else {
-            throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
+        guard wanted.count <= context.limits.participantsPerShare + 1 else {
+            throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
         }
         let old = share.participants
         var kept: Set<Int> = [0]
@@ -144,7 +147,7 @@ struct ShareChanges {
         var dictionary = ParticipantDictionary(
             participantID: settings.newUUID(), userIdentity: identity, role: .user,
             status: .invited, permission: permission == .unknown ? .readOnly : permission,
-            dateAddedMilliseconds: settings.world.nowMilliseconds())
+            dateAddedMilliseconds: context.nowMilliseconds)
         dictionary.take(role: participant.role)
         return RecordSharing.Participant(dictionary: dictionary, since: 0)
     }
@@ -231,7 +234,9 @@ extension RecordSharing.Share {
     ///
     /// - Throws: ``ServiceError`` when the person is not invited and the share is not public, or when no
     ///   place is left.
-    mutating func join(_ person: ParticipantIdentity, _ settings: ServiceSettings) throws {
+    mutating func join(
+        _ person: ParticipantIdentity, in context: RequestContext, _ settings: ServiceSettings
+    ) throws {
         var dictionary: ParticipantDictionary
         let index = index(of: person)
         if let index {
@@ -240,13 +245,13 @@ extension RecordSharing.Share {
             guard publicPermission == .readOnly || publicPermission == .readWrite else {
                 throw ServiceError.shareNotFound
             }
-            guard participants.count - 1 < settings.limits.participantsPerShare else {
-                throw ServiceError.tooManyParticipants(limit: settings.limits.participantsPerShare)
+            guard participants.count - 1 < context.limits.participantsPerShare else {
+                throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
             }
             dictionary = ParticipantDictionary(
                 participantID: settings.newUUID(), userIdentity: person.dictionary,
                 role: .publicUser, permission: publicPermission,
-                dateAddedMilliseconds: settings.world.nowMilliseconds())
+                dateAddedMilliseconds: context.nowMilliseconds)
         }
         accessRequests.remove(person.userRecordName)
         dictionary.status = .accepted

@@ -80,7 +80,8 @@ extension ModifyDecisions {
     ) throws {
         var sharing = try old.map { try RecordSharing($0) } ?? RecordSharing()
         if let planned = operation.share {
-            let changes = ShareChanges(owner: planned.person, settings: settings)
+            let changes = ShareChanges(
+                owner: planned.person, context: context, settings: settings)
             if let share = sharing.share {
                 guard planned.wanted.root.map({ $0.recordName == share.root }) ?? true else {
                     throw ServiceError.invalid(

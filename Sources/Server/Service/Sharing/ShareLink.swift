@@ -73,7 +73,7 @@ struct ShareView {
         metadata.databaseScope = isOwner ? .private : .shared
         metadata.zoneID = place.zoneID(target.zone.name)
         metadata.rootRecordName = share.root
-        metadata.webpageURL = "/share/" + asked.value
+        metadata.webpageURL = context.origin + "/share/" + asked.value
         metadata.share = RecordDictionary(
             target.row, in: place.zoneID(target.zone.name), viewer: context.caller.viewer)
         // The share does not yet have the user record name of a person who was invited by an address.

@@ -2,7 +2,8 @@ import StratusWire
 
 extension UsersCaller: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Answers the caller's record name, and the name and e-mail address if the caller is discoverable in the app.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {

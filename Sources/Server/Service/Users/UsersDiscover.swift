@@ -4,7 +4,7 @@ import StratusWire
 
 extension UsersDiscover: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: false,
         cost: { Double($0.lookupInfos.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     /// An identity without a name only means that no one was found: there may be no such user, or one who did not agree

@@ -4,7 +4,7 @@ import StratusWire
 
 extension UsersLookupEmail: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent,
+        access: .user, effect: .idempotent, isCompressed: false,
         cost: { Double($0.users.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
@@ -16,7 +16,8 @@ extension UsersLookupEmail: ServedEndpoint {
 
 extension UsersLookupID: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: UsersLookupEmail.rules.cost,
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: UsersLookupEmail.rules.cost,
         zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
@@ -28,7 +29,8 @@ extension UsersLookupID: ServedEndpoint {
 
 extension UsersLookupContacts: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer([])

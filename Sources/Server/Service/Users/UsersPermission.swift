@@ -2,7 +2,8 @@ import StratusWire
 
 extension UsersPermission: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let user = try call.context.user()

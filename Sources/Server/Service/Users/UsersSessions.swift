@@ -5,7 +5,8 @@ import StratusWire
 
 extension UsersSessions: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .user, effect: .idempotent, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Only sessions that are valid for the container of the request: an app does not learn of
     /// other apps.

@@ -3,7 +3,8 @@ import StratusWire
 
 extension UsersSignOut: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .endsSession, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in }
+        access: .user, effect: .endsSession, isCompressed: false,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in }
     )
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {

@@ -4,7 +4,8 @@ import StratusWire
 
 extension ZonesList: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent, cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        access: .read, effect: .idempotent, isCompressed: true,
+        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let signer = try await call.components.tokenSigner()
@@ -22,6 +23,26 @@ extension ZonesList: ServedEndpoint {
                     return .success(zone)
                 })
         }
+    }
+}
+
+extension ZonesList {
+    /// The zones in which something is shared with the caller now.
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> Answer {
+        let database = try await SharedDatabase(context, databases)
+        let zones = try await database.zones().map {
+            ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.owner)
+        }
+        let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
+        return Answer(
+            looked.compactMap { result in
+                guard case .success(var zone) = result else { return nil }
+                if !request.wantsAtomic { zone.isAtomic = nil }
+                return .success(zone)
+            })
     }
 }
 

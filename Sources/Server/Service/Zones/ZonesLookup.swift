@@ -4,7 +4,7 @@ import StratusWire
 
 extension ZonesLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .read, effect: .idempotent,
+        access: .read, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
@@ -37,5 +37,27 @@ extension ZonesLookup: ServedEndpoint {
                     }
                 })
         }
+    }
+}
+
+extension ZonesLookup {
+    private static func sharedAnswer(
+        _ request: Request, in context: RequestContext, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> Answer {
+        Answer(
+            try await sharedResults(
+                request.items, in: try await SharedDatabase(context, databases), databases, signer))
+    }
+
+    static func sharedResults(
+        _ zones: [ZoneIDDictionary], in database: SharedDatabase, _ databases: Databases,
+        _ signer: TokenSigner
+    ) async throws -> [ZoneResult] {
+        try await database.answers(
+            zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
+            from: { view, zones in
+                try await answer(Request(zones), in: view, databases, signer).items
+            })
     }
 }

@@ -2,9 +2,17 @@ import StratusRecords
 import StratusStorage
 import StratusWire
 
+/// Creates and deletes zones.
+///
+/// Where it is decided:
+/// - which databases have custom zones, and how many zones a request may name: `answer(_:)` here;
+/// - whether a zone may be created or deleted, and how many a database may have: `ZoneChanges` here;
+/// - what is deleted with a zone: `RecordWriter.remove(_:reason:)`;
+/// - what a repeated request is answered: `IdempotencyRecord` and `ZonesOutcome`;
+/// - what differs in the shared database, where a deletion leaves the zone: ZonesModify+Shared.swift.
 extension ZonesModify: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
-        access: .user, effect: .once,
+        access: .user, effect: .once, isCompressed: true,
         cost: { Double($0.operations.count) / 10 },
         zones: { Set($0.operations.map(\.zoneID.zoneName)) }, link: { _, _ in })
 

@@ -189,7 +189,7 @@ import Testing
         _ = try await phone.cache.signOut(.remove)
         #expect(try store.read { try store.flag(.userRecordName, $0) } == nil)
         // The record is gone; what matters is whose file it is.
-        _ = try? await phone.cache.keeper.fetch(
+        _ = try? await phone.cache.cachedAssets.fetch(
             .init(scope: .private, id: id, field: "image", key: "none", sizeBytes: 1_000))
         #expect(try store.read { try store.flag(.userRecordName, $0) } == nil)
     }

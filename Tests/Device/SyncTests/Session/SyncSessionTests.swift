@@ -398,7 +398,7 @@ import Testing
         var now = 0.0
         if isHeld {
             session.notified(of: .other)
-            session.focus = FetchFocus { $0 == .list }
+            session.fetchScope = FetchScope { $0 == .list }
         }
         var operations: [String] = []
         for _ in 0..<12 {

@@ -87,7 +87,7 @@ extension World {
     func fetch(_ asset: AssetReceipt?) async throws -> [UInt8] {
         let url = try #require(asset?.downloadURL)
         let token = url.split(separator: "/")[2]
-        let download = try await service.download(String(token))
+        let download = try await service.download(String(token), paidBy: .inProcess)
         #expect(asset?.sizeBytes == download.sizeBytes)
         return try await download.read(at: 0, count: Int(download.sizeBytes))
     }

@@ -78,7 +78,8 @@ import Testing
         let request = ChangesZone.Request(zones: [.init(zoneID: zone(zoneName))])
         let answered = try await person.world.service.receive(
             ChangesZone.self, from: person.credentials, at: person.world.address, scope: .private
-        ).checkRate().admit().having(request).answer(receivedBytes: receivedBytes) { $0 }
+        ).checkRate().admit().having(request)
+            .answer(receivedBytes: receivedBytes, holding: .inProcess) { $0 }
         return await answered.encoded { answer in
             let count = wireBytes(of: answer).count
             return (count, count)

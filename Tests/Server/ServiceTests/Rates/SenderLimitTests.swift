@@ -37,7 +37,8 @@ import Testing
             let read = try await world.service.receive(
                 RecordsLookup.self, from: credentials, at: world.address, scope: .public
             ).checkRate().admit().reading { "no JSON" }
-            let answered = try await read.answer(receivedBytes: receivedBytes, decode)
+            let answered = try await read.answer(
+                receivedBytes: receivedBytes, holding: .inProcess, decode)
             _ = await answered.encoded { answer in
                 let count = wireBytes(of: answer).count
                 return (count, count)

@@ -139,7 +139,7 @@ import Testing
                 let read = try await admitted.reading { () -> ZonesList.Request in
                     throw RequestFailure(.invalid("The body is too large."), unreadBody: .tooLarge)
                 }
-                _ = try await read.answer { $0 }
+                _ = try await read.answer(receivedBytes: 0, holding: .inProcess) { $0 }
                 return nil
             } catch {
                 return (error as? RequestFailure)?.error.code
@@ -167,7 +167,7 @@ import Testing
                         RequestSignature(
                             keyID: "guess", date: "", signature: "", target: "", body: [])
                     })
-                _ = try await read.answer { $0 }
+                _ = try await read.answer(receivedBytes: 0, holding: .inProcess) { $0 }
                 return nil
             } catch {
                 return (error as? RequestFailure)?.error.code

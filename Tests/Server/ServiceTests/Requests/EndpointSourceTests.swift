@@ -46,6 +46,19 @@ import Testing
         #expect(defaults.keys.sorted() == [])
     }
 
+    /// What an endpoint does in the shared database is in its own file, or in the one beside it.
+    @Test func sharedAnswersAreInFilesOfTheirEndpoints() throws {
+        let declaring = try SourceCode.files(in: "Server/Service").filter {
+            $1.contains("func sharedAnswer(")
+        }
+        #expect(declaring.count == 8)
+        for (path, code) in declaring {
+            let fileName = path.split(separator: "/").last ?? ""
+            let endpoint = fileName.prefix { $0 != "." && $0 != "+" }
+            #expect(code.contains("extension \(endpoint) {"), "\(path)")
+        }
+    }
+
     @Test func everyEndpointHasRulesWithoutDefaultValues() throws {
         let sources = try SourceCode.files(in: "Server/Service")
         let endpoints = sources.values.flatMap {

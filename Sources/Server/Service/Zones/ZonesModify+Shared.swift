@@ -1,50 +1,7 @@
 import Algorithms
-import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
-
-extension ZonesList {
-    /// The zones in which something is shared with the caller now.
-    static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ signer: TokenSigner
-    ) async throws -> Answer {
-        let database = try await SharedDatabase(context, databases)
-        let zones = try await database.zones().map {
-            ZoneIDDictionary(zoneName: $0.name, ownerRecordName: $0.owner)
-        }
-        let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
-        return Answer(
-            looked.compactMap { result in
-                guard case .success(var zone) = result else { return nil }
-                if !request.wantsAtomic { zone.isAtomic = nil }
-                return .success(zone)
-            })
-    }
-}
-
-extension ZonesLookup {
-    static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ signer: TokenSigner
-    ) async throws -> Answer {
-        Answer(
-            try await sharedResults(
-                request.items, in: try await SharedDatabase(context, databases), databases, signer))
-    }
-
-    static func sharedResults(
-        _ zones: [ZoneIDDictionary], in database: SharedDatabase, _ databases: Databases,
-        _ signer: TokenSigner
-    ) async throws -> [ZoneResult] {
-        try await database.answers(
-            zones, zoneID: { $0 }, refused: { .failure(ZoneFailure(zoneID: $0, error: $1)) },
-            from: { view, zones in
-                try await answer(Request(zones), in: view, databases, signer).items
-            })
-    }
-}
 
 extension ZonesModify {
     /// Deleting a zone in the shared database leaves all of its shares. Only owners create zones.
@@ -154,59 +111,5 @@ extension ZonesModify {
                 throw failure.error
             }
         }
-    }
-}
-
-extension ChangesDatabase {
-    /// A zone to which the caller lost access appears as deleted in their shared database.
-    static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ signer: TokenSigner, _ logger: Logger
-    ) async throws -> Answer {
-        let database = try await SharedDatabase(context, databases)
-        let token = try await database.own.read { reader in
-            try database.tokens(signer, reader, logger).readDatabaseToken(
-                request.syncToken, knowing: request.knownSyncTokens ?? [],
-                version: try reader.databaseVersion)
-        }
-        let changes = try await database.changes(after: token?.cursor ?? 0)
-        let skip = token?.skipTombstonesThrough ?? changes.version
-        // Every change has its own database version, so a page may end anywhere.
-        let listed = changes.zones.filter { !$0.isDeleted || $0.changedAtDatabaseVersion > skip }
-        let page = listed.prefix(context.pageLength(request.resultsLimit))
-        let moreComing = page.count < listed.count
-        let end = moreComing ? page.last?.changedAtDatabaseVersion : nil
-        let syncToken = try await database.own.read { reader in
-            try database.tokens(signer, reader).databaseToken(
-                cursor: end ?? changes.version, skipTombstonesThrough: skip)
-        }
-        return Answer(
-            zones: page.map { row in
-                let zoneID = context.viewing(row.owner).zoneID(row.name)
-                var zone = ZoneDictionary(zoneID: zoneID, isDeleted: row.isDeleted)
-                if row.isDeleted, context.caller.wantsExtensions { zone.deletionReason = "deleted" }
-                return .success(zone)
-            },
-            syncToken: syncToken, moreComing: moreComing)
-    }
-}
-
-extension ChangesZone {
-    static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ stores: Stores
-    ) async throws -> Answer {
-        let database = try await SharedDatabase(context, stores.databases)
-        var room = context.limits.changedBytesPerAnswer
-        let results: [Result] = try await database.answers(
-            request.zones, zoneID: { $0.zoneID },
-            refused: { .failure(ZoneFailure(zoneID: $0.zoneID, error: $1)) },
-            from: { view, zones in
-                guard let address = try view.databaseAddress() else { return [] }
-                let part = try await answer(
-                    Request(zones: zones), in: view, stores, address, room: room)
-                for case .success(let page) in part.items { room -= page.records.storedBytes }
-                return part.items
-            })
-        return Answer(results)
     }
 }
