@@ -231,6 +231,22 @@ struct ServiceTests {
         #expect(try await phone.records("Home").count == 1)
     }
 
+    @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {
+        let clock = TestClock()
+        var world = World.live
+        world.sleep = { try await clock.sleep(seconds: $0) }
+        let phone = try await MappedDevice(cloud, "phone", world: world)
+        try await phone.sync()
+        phone.transport.isOffline = true
+        let anna = phone.addPerson("Anna")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
+        await clock.waitForSleeper(seconds: 2.5...5)
+        phone.transport.isOffline = false
+        // The clock stands still, so the mapping does not try again by itself.
+        try await phone.mapping.networkIsBack()
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+    }
+
     @Test(arguments: [Logger.Level.debug, .info])
     func everyStepIsLoggedForDebugging(level: Logger.Level) async throws {
         let logs = InMemoryLogHandler()

@@ -135,7 +135,7 @@ import Testing
     @Test func containerIsDeletedWhenItIsNamedTwice() async throws {
         let folder = try TemporaryFolder()
         let (instance, _) = try ServedInstance.withTrips(in: folder)
-        let container = AccountTests.container
+        let container = JourneyAccountTests.container
         let other = "iCloud.org.example.Other"
         let delete = ["container", "delete", "--container", container]
         // Refused while the service runs.

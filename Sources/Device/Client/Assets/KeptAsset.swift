@@ -32,9 +32,6 @@ extension CKAsset {
     /// Notes the copy that a store keeps.
     package func keep(_ copy: KeptAsset) { kept = copy }
 
-    /// The copy that a store keeps.
-    package var keptCopy: KeptAsset? { kept }
-
     /// The value of the asset at the service or in the store that keeps it; nil for a file of the
     /// app.
     package var knownValue: AssetReceipt? { stored?.kept ?? kept?.value }

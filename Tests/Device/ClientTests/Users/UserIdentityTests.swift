@@ -128,6 +128,8 @@ import Testing
         #expect(byPhone.userIdentity.lookupInfo?.phoneNumber == "+4512345678")
         #expect(!byPhone.userIdentity.hasiCloudAccount && byPhone != byID)
         #expect(try await ida.shareParticipants(forUserRecordIDs: [boID])[boID]?.failure == nil)
+        let byAddress = try await ida.shareParticipants(forEmailAddresses: ["bo@example.org"])
+        #expect(try byAddress["bo@example.org"]?.get().permission == .readOnly)
         let results = try await ida.shareParticipants(forPhoneNumbers: ["+45", ""])
         #expect(results["+45"]?.failure == nil)
         #expect((results[""]?.failure as? CKError)?.code == .invalidArguments)

@@ -131,7 +131,7 @@ import Testing
     }
 }
 
-@Suite struct FieldWiseTests {
+@Suite struct FieldWiseMergeTests {
     /// An upload changes the value of a file's field, and other devices would compare the uploaded value.
     @Test func unuploadedFileLosesAtEqualTimes() {
         let id = RecordID(name: "a", zoneID: .list)

@@ -67,6 +67,20 @@ import Testing
         expectNone(Self.violations(in: rows, .all, programs: programs))
     }
 
+    @Test func everySuiteHasItsOwnName() {
+        expectNone(TestIndex.all.repeatedSuites)
+    }
+
+    @Test func repeatedSuitesAreFound() {
+        let files = [
+            SourceText(path: "a.swift", "@Suite struct ATests { @Test func one() {} }"),
+            SourceText(path: "b.swift", "extension ATests { @Test func two() {} }; struct B {}"),
+            SourceText(path: "c.swift", "struct B {}\n@Suite struct ATests {}"),
+        ]
+        let found = TestIndex(files).repeatedSuites
+        #expect(found.map(\.path) == ["c.swift"] && found.map(\.line) == [2])
+    }
+
     @Test func missingTestsAreFound() {
         let file = SourceText(
             path: "a.swift", "@Suite struct ATests { @Test func one() {}; func two() {} }")

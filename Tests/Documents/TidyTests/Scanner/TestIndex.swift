@@ -5,8 +5,10 @@ struct TestIndex: Sendable {
         var function: SourceText.Function
     }
 
-    /// The tests by `Suite.function`; a suite's name may occur in several targets.
+    /// The tests by `Suite.function`.
     private let tests: [String: [Test]]
+    /// Suites whose name another file declares too, so that `Suite.function` is ambiguous.
+    let repeatedSuites: [Violation]
 
     static let all = TestIndex(Repository.tests)
 
@@ -19,6 +21,27 @@ struct TestIndex: Sendable {
             }
         }
         self.tests = tests
+        repeatedSuites = Self.repeatedSuites(in: files)
+    }
+
+    private static func repeatedSuites(in files: [SourceText]) -> [Violation] {
+        let suites = Set(files.flatMap { $0.functions.filter(\.isTest).compactMap(\.type) })
+        var firstPaths: [String: String] = [:]
+        var found: [Violation] = []
+        for file in files {
+            for type in file.types where type.keyword != "extension" && suites.contains(type.name) {
+                guard let first = firstPaths[type.name] else {
+                    firstPaths[type.name] = file.path
+                    continue
+                }
+                found.append(
+                    Violation(
+                        path: file.path, line: type.line,
+                        sentence: "\(first) has a suite \(type.name) too; put the module's name "
+                            + "before one of them."))
+            }
+        }
+        return found
     }
 
     subscript(name: String) -> [Test] { tests[name] ?? [] }

@@ -11,7 +11,8 @@ import Testing
         let world = World(storage)
         let password = try fixture.fact("password")
         for (text, isRight) in [(password, true), (password + "!", false)] {
-            let place = try await world.service.signInPlace(try await SignInTests.request(world))
+            let place = try await world.service.signInPlace(
+                try await ServiceSignInTests.request(world))
             let form = SignInForm(
                 emailAddress: "alice@example.org", password: text, networkAddress: "192.0.2.1")
             if isRight {
