@@ -173,6 +173,7 @@ struct StratusLogin: AsyncParsableCommand {
         do {
             try handle.write(
                 contentsOf: Data(lines.sorted().map { $0 + "\n" }.joined().utf8))
+            try handle.synchronize()
             guard rename(draft, path) == 0 else { throw unwritable }
         } catch {
             unlink(draft)
