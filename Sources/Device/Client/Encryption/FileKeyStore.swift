@@ -296,7 +296,7 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     private func url(_ kind: Kind, _ parts: [String]) -> URL {
-        let name = parts.map(HTTPTransport.escaped).joined(separator: "+")
+        let name = parts.map { PercentEncoding.text($0) }.joined(separator: "+")
         return folder.appendingPathComponent("\(name).\(kind.rawValue)")
     }
 
