@@ -1,5 +1,6 @@
 import ArgumentParser
 import ServiceLifecycle
+import StratusRuntime
 import StratusService
 import StratusStorage
 
