@@ -1,5 +1,6 @@
 import AppDevice
 import ArgumentParser
+import ShoppingCore
 import StratusRuntime
 
 extension Shopping {
