@@ -190,7 +190,7 @@ struct Serve: AsyncParsableCommand {
             services: services + [
                 .init(service: OutboxLifecycle(service: service, logger: logger)),
                 .init(service: try makeServer(service, tls, metrics, logger)),
-                .init(service: AssetCollector(service: service)),
+                .init(service: AssetCollectionLifecycle(service: service)),
                 .init(service: ScrubLifecycle(storage: storage, logger: logger)),
                 .init(
                     service: StopWatch(reason: stop),

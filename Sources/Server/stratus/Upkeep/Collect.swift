@@ -39,7 +39,7 @@ struct Collect: AsyncParsableCommand {
 }
 
 /// Collects assets while the service runs.
-struct AssetCollector: Service {
+struct AssetCollectionLifecycle: Service {
     let service: CloudService
 
     func run() async {

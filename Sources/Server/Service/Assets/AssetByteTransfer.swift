@@ -5,7 +5,7 @@ import StratusStorage
 import StratusWire
 
 /// Receives and sends the bytes of assets, at the addresses of ``AssetsUpload`` and of records.
-struct AssetTransfer: Sendable {
+struct AssetByteTransfer: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine
     let databases: Databases
