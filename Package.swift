@@ -256,7 +256,7 @@ let package = Package(
             name: "shopping",
             dependencies: [
                 "AppDevice", "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient",
-                "StratusTesting", argumentParser, lifecycle, logging,
+                "StratusRuntime", "StratusTesting", argumentParser, lifecycle, logging,
             ],
             path: "Apps/Shopping/Terminal"),
         // What every app of the terminal keeps on a device, and how it speaks there.

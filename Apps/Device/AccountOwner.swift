@@ -1,3 +1,5 @@
+import StratusRuntime
+
 #if canImport(Darwin)
     import StratusClient
 #else
@@ -36,7 +38,7 @@ extension Account {
             guard serviceURL != nil else { return .nobody }
             guard let service else {
                 throw OneSentence(
-                    description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN "
+                    "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN "
                         + "is. Start the app once without --offline, with the service in reach.")
             }
             let recordName = try await answer(of: service)
@@ -50,12 +52,12 @@ extension Account {
             return try await service()
         } catch CKError.notAuthenticated, CKError.accountTemporarilyUnavailable {
             throw OneSentence(
-                description: "The service at \(serviceURL ?? "") does not accept this "
+                "The service at \(serviceURL ?? "") does not accept this "
                     + "STRATUS_WEB_AUTH_TOKEN. Set a new token, or unset it to work on this "
                     + "device alone.")
         } catch {
             throw OneSentence(
-                description: "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN is, "
+                "This device does not know yet whose token STRATUS_WEB_AUTH_TOKEN is, "
                     + "and the service at \(serviceURL ?? "") did not say. Start the app once while "
                     + "the service can be reached. Cause: \(error)")
         }

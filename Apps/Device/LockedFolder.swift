@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusRuntime
 
 /// The folder with an app's data on one device, opened by one process at a time.
@@ -78,7 +79,9 @@ package final class LockedFolder: Sendable {
 
     /// A name as a part of a file's; no two names are the same file.
     package static func fileName(_ name: String) -> String {
-        name.addingPercentEncoding(withAllowedCharacters: .fileNameCharacters) ?? "account"
+        PercentEncoding.text(name) { byte in
+            PercentEncoding.isAlphanumeric(byte) || byte == UInt8(ascii: "-")
+        }
     }
 
     /// An app's container on this device. The sign-in is stored in the device's folder.
@@ -118,10 +121,4 @@ package final class LockedFolder: Sendable {
         let short = name.map { String(decoding: $0.utf8.prefix(150), as: UTF8.self) }
         return [short, deviceID].compactMap { $0 }.joined(separator: "-")
     }
-}
-
-extension CharacterSet {
-    /// Characters that are not escaped in a file's name.
-    fileprivate static let fileNameCharacters = CharacterSet(
-        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 }

@@ -1,4 +1,5 @@
 import AppDevice
+import StratusRuntime
 
 /// A line that a person or a program types.
 enum NoteCommand: Hashable, Sendable {
@@ -40,7 +41,7 @@ enum NoteCommand: Hashable, Sendable {
         case "sign-out": self = .signOut(anyway: rest.contains("anyway"))
         case "quit", "exit": self = .quit
         case let word?:
-            throw OneSentence(description: "There is no command \(word); ? lists them.")
+            throw OneSentence("There is no command \(word); ? lists them.")
         }
     }
 }

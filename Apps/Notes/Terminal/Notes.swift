@@ -2,6 +2,7 @@ import AppDevice
 import ArgumentParser
 import CloudKit
 import NotesCore
+import StratusRuntime
 
 /// `notes`: one note in the terminal, the same on all devices of its user.
 @main
@@ -65,7 +66,7 @@ struct Notes: AsyncParsableCommand {
             return NotesSession(
                 controller: controller, folder: folder, account: account, isOffline: offline)
         } catch let error as LockedFolder.Failure {
-            throw OneSentence(description: error.description)
+            throw OneSentence(error.description)
         }
     }
 }

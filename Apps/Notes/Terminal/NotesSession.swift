@@ -83,7 +83,7 @@ actor NotesSession {
         case .restore:
             guard let overruled = await controller.copy.overruled else {
                 throw OneSentence(
-                    description: "No text of yours has lost to another one, so nothing is restored."
+                    "No text of yours has lost to another one, so nothing is restored."
                 )
             }
             return try await type(overruled)
@@ -108,14 +108,14 @@ actor NotesSession {
             try await controller.type(text)
         } catch {
             throw OneSentence(
-                description: "The note could not be written to \(folder.path), and is as it was: "
+                "The note could not be written to \(folder.path), and is as it was: "
                     + "\((error as NSError).localizedDescription)")
         }
         return await statusLines()
     }
 
     private func requireAccount() throws {
-        if let reason = account.localOnlyReason { throw OneSentence(description: reason) }
+        if let reason = account.localOnlyReason { throw OneSentence(reason) }
     }
 
     func signOut(anyway: Bool) async throws -> String {
@@ -124,8 +124,7 @@ actor NotesSession {
         }
         guard try await controller.prepareSignOut(anyway: anyway) else {
             throw OneSentence(
-                description:
-                    "Not signed out: the note could not be sent. Connect and try again, or "
+                "Not signed out: the note could not be sent. Connect and try again, or "
                     + "add --anyway and lose what was typed since the last save.")
         }
         isOpen = false

@@ -2,6 +2,7 @@ import AppDevice
 import ArgumentParser
 import CloudKit
 import NotesCore
+import StratusRuntime
 
 extension Notes {
     /// `notes show`: the note, and nothing else.
@@ -48,7 +49,7 @@ extension Notes {
                 do {
                     try await session.controller.container.signIn()
                 } catch let error as CKError {
-                    throw OneSentence(description: error.localizedDescription)
+                    throw OneSentence(error.localizedDescription)
                 }
                 await session.controller.accountChanged()
                 return "You are signed in. Your note:\n" + (await session.controller.text)

@@ -23,7 +23,7 @@ public enum ShoppingAction: Hashable, Sendable {
     case recolour(colour: String)
 }
 
-extension JournalWriter {
+extension ListJournalWriter {
     /// The entries of an action, in order; each is a millisecond later than the one before it.
     ///
     /// - Parameters:

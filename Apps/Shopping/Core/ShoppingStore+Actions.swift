@@ -64,8 +64,8 @@ extension ShoppingStore {
     }
 
     /// Makes the entries of this person on this device.
-    func writer(of listID: ListID) -> JournalWriter {
-        JournalWriter(listID: listID.name, device: device, deviceID: deviceID, author: author)
+    func writer(of listID: ListID) -> ListJournalWriter {
+        ListJournalWriter(listID: listID.name, device: device, deviceID: deviceID, author: author)
     }
 
     private func save(

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import ShoppingCore
 import StratusCache
+import StratusRuntime
 
 #if canImport(Darwin)
     import StratusClient
@@ -98,9 +99,9 @@ struct Shopping: AsyncParsableCommand {
                 content: "The lists stay", keepsSignIn: folder.keepsSignIn)
             return (folder, account, try await openStore(in: folder, account, container))
         } catch let error as DeviceFolder.Failure {
-            throw OneSentence(description: error.description)
+            throw OneSentence(error.description)
         } catch let error as CacheError {
-            throw OneSentence(description: error.description)
+            throw OneSentence(error.description)
         }
     }
 

@@ -218,12 +218,3 @@ actor ShoppingSession {
         }
     }
 }
-
-/// Why a command cannot be done, as a sentence.
-struct CannotDo: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ sentence: String) {
-        description = sentence
-    }
-}

@@ -2,6 +2,7 @@ import AppDevice
 import ArgumentParser
 import Foundation
 import ShoppingCore
+import StratusRuntime
 
 #if canImport(Darwin)
     import StratusClient
@@ -50,7 +51,7 @@ extension Shopping {
             } catch let error as CannotDo {
                 try await session.end()
                 throw OneSentence(
-                    description: error.description.replacing(
+                    error.description.replacing(
                         "type signout anyway", with: "add --anyway"))
             }
             print("You are signed out.")
@@ -65,9 +66,9 @@ extension Shopping {
             let folder = try DeviceFolder(path: path ?? DeviceFolder.standardPath)
             try await body(container(in: folder))
         } catch let error as DeviceFolder.Failure {
-            throw OneSentence(description: error.description)
+            throw OneSentence(error.description)
         } catch let error as CKError {
-            throw OneSentence(description: error.localizedDescription)
+            throw OneSentence(error.localizedDescription)
         }
     }
 }

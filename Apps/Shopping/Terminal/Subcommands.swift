@@ -1,5 +1,7 @@
 import AppDevice
 import ArgumentParser
+import ShoppingCore
+import StratusRuntime
 
 extension Shopping {
     /// `shopping show`: the list, and nothing else.
@@ -43,7 +45,7 @@ extension Shopping {
             if !text.isEmpty { print(text, terminator: text.hasSuffix("\n") ? "" : "\n") }
         } catch let error as CannotDo {
             try await session.end()
-            throw OneSentence(description: error.description)
+            throw OneSentence(error.description)
         }
         try await session.end()
     }

@@ -1,14 +1,5 @@
 import ShoppingCore
 
-/// Why an action cannot be done, as a sentence.
-struct CannotDo: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ sentence: String) {
-        description = sentence
-    }
-}
-
 extension PageDevice {
     /// Performs a page's request; every page shows the result when this returns.
     package func perform(_ request: PageRequest) async -> PageAnswer {

@@ -104,7 +104,7 @@ struct StratusLogin: AsyncParsableCommand {
         let known = try await app.accountStatus()
         if known != .available || email != nil, !status {
             if let email {
-                try await app.signIn(emailAddress: email, password: try readPassword())
+                try await app.signIn(emailAddress: email, password: try PasswordPrompt.read())
             } else {
                 try await app.signIn()
             }
@@ -173,6 +173,7 @@ struct StratusLogin: AsyncParsableCommand {
         do {
             try handle.write(
                 contentsOf: Data(lines.sorted().map { $0 + "\n" }.joined().utf8))
+            try handle.synchronize()
             guard rename(draft, path) == 0 else { throw unwritable }
         } catch {
             unlink(draft)
@@ -183,21 +184,5 @@ struct StratusLogin: AsyncParsableCommand {
     /// Written to standard error, because standard output is only for the token.
     private func printStatus(_ sentence: String) {
         FileHandle.standardError.write(Data((sentence + "\n").utf8))
-    }
-
-    private func readPassword() throws -> String {
-        guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Standard input has no password; give it there as one line.")
-        }
-        return password
-    }
-}
-
-/// An error that is shown to a person as one sentence.
-struct OneSentence: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) {
-        self.description = description
     }
 }

@@ -6,8 +6,8 @@ import Foundation
 package enum PasswordPrompt {
     /// Reads a line of standard input.
     ///
-    /// - Returns: Nil when there is none, or an empty one.
-    package static func read() -> String? {
+    /// - Throws: ``OneSentence`` when there is none, or an empty one.
+    package static func read() throws -> String {
         let isTerminal = isatty(STDIN_FILENO) == 1
         var settings = termios()
         if isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0 {
@@ -25,7 +25,7 @@ package enum PasswordPrompt {
             }
         }
         guard let password = readLine(strippingNewline: true), !password.isEmpty else {
-            return nil
+            throw OneSentence("Standard input has no password; give it there as one line.")
         }
         return password
     }

@@ -23,22 +23,16 @@ package final class TransferProgress: Sendable {
         throwing tooSlow: @autoclosure @escaping @Sendable () -> any Error,
         _ transfer: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value.self) { group in
-            group.addTask { try await transfer() }
-            group.addTask {
-                var secondsLeft = totalSeconds
-                while secondsLeft > 0 {
-                    let before = self.pieces.load(ordering: .relaxed)
-                    let seconds = min(idleSeconds, secondsLeft)
-                    try await world.timeout(seconds)
-                    if self.pieces.load(ordering: .relaxed) == before { break }
-                    secondsLeft -= seconds
-                }
-                throw tooSlow()
+        try await World.run(transfer) {
+            var secondsLeft = totalSeconds
+            while secondsLeft > 0 {
+                let before = self.pieces.load(ordering: .relaxed)
+                let seconds = min(idleSeconds, secondsLeft)
+                try await world.timeout(seconds)
+                if self.pieces.load(ordering: .relaxed) == before { break }
+                secondsLeft -= seconds
             }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() else { throw CancellationError() }
-            return value
+            return tooSlow()
         }
     }
 }

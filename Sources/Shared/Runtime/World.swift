@@ -136,11 +136,25 @@ extension World {
         _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         guard seconds > 0 else { throw tooLate() }
-        return try await withThrowingTaskGroup(of: Value.self) { group in
+        return try await World.run(work) {
+            try await timeout(seconds)
+            return tooLate()
+        }
+    }
+
+    /// Runs work until a limit is reached: then the work is cancelled and awaited.
+    ///
+    /// - Parameter limit: returns the error to throw when the limit is reached.
+    @inlinable
+    package static func run<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value,
+        until limit: @escaping @Sendable () async throws -> any Error
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
             group.addTask { try await work() }
             group.addTask {
-                try await timeout(seconds)
-                throw tooLate()
+                let error = try await limit()
+                throw error
             }
             defer { group.cancelAll() }
             guard let value = try await group.next() else { throw CancellationError() }

@@ -3,11 +3,11 @@ import StratusTesting
 
 /// Creates entries with short names, so that tests are easy to read.
 struct Person {
-    let writer: JournalWriter
+    let writer: ListJournalWriter
 
     /// - Parameter device: the device's name.
     init(_ name: String, device: String? = nil) {
-        writer = JournalWriter(
+        writer = ListJournalWriter(
             listID: "weekly", device: device ?? "\(name)'s phone", deviceID: "\(name) 1",
             author: name)
     }

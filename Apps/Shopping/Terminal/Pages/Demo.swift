@@ -4,6 +4,7 @@ import Foundation
 import ShoppingCore
 import ShoppingWeb
 import StratusClient
+import StratusRuntime
 import StratusTesting
 
 extension Shopping {
@@ -100,7 +101,7 @@ final class ShoppingDemo: Sendable {
 
     private static func act(_ device: PageDevice, _ action: PageAction) async throws {
         let answer = await device.perform(PageRequest(action))
-        if answer.isError { throw OneSentence(description: answer.sentence ?? "") }
+        if answer.isError { throw OneSentence(answer.sentence ?? "") }
     }
 
     func close() async throws {

@@ -5,6 +5,7 @@ import Logging
 import ServiceLifecycle
 import ShoppingCore
 import ShoppingWeb
+import StratusRuntime
 
 extension Shopping {
     /// `shopping web`: the lists in a browser on this machine.
@@ -49,7 +50,7 @@ extension Shopping {
             ).run()
         } catch {
             throw OneSentence(
-                description: "The page cannot be served on 127.0.0.1; give --port another port. "
+                "The page cannot be served on 127.0.0.1; give --port another port. "
                     + "Cause: \(error)")
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusRuntime
 import StratusSync
 
@@ -122,9 +123,13 @@ extension CloudCache {
 
     /// Encoded so that different names are different files, even on file systems that ignore case.
     private static func fileName(_ name: String) -> String {
-        name.addingPercentEncoding(
-            withAllowedCharacters: CharacterSet(
-                charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_"))
-            ?? "account"
+        PercentEncoding.text(name) { byte in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
     }
 }

@@ -162,10 +162,8 @@ final class AssetFiles: Sendable {
     }
 
     private static func syncFolder(_ path: String) throws {
-        let folder = open(path.isEmpty ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { throw error(errno, at: path) }
-        defer { close(folder) }
-        try sync(folder)
+        let code = DurableFile.sync(path.isEmpty ? "." : path)
+        guard code == 0 else { throw error(code, at: path) }
     }
 
     private struct FileState: Equatable {

@@ -84,7 +84,7 @@ actor CachedAssets {
         guard let database = databases.first(where: { $0.scope == wanted.scope }) else {
             throw CacheError.unkept(wanted.scope)
         }
-        let download = AssetDownload(
+        let download = CachedAssetDownload(
             file: file, store: database.store, remote: database.driver.remote, key: wanted.key,
             sizeBytes: wanted.sizeBytes, id: wanted.id, field: wanted.field)
         let running = RunningDownload(download, world)

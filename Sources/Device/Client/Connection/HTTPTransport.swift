@@ -165,21 +165,13 @@ public final class HTTPTransport: Transport {
         _ endpoint: E.Type, _ target: RequestTarget, _ token: String?, apiToken: String? = nil
     ) -> String {
         var url = origin + (E.isInDatabase ? "/database/1/" : "/device/1/")
-        url += Self.escaped(target.container.container)
+        url += PercentEncoding.text(target.container.container)
         url += "/" + target.container.environment.rawValue
         if E.isInDatabase { url += "/" + (target.scope ?? .public).pathSegment }
-        url += "/" + E.path + "?ckAPIToken=" + Self.escaped(apiToken ?? self.apiToken)
-        if let token { url += "&ckWebAuthToken=" + Self.escaped(token) }
-        url += "&clientId=" + Self.escaped(target.deviceID ?? deviceID)
+        url += "/" + E.path + "?ckAPIToken=" + PercentEncoding.text(apiToken ?? self.apiToken)
+        if let token { url += "&ckWebAuthToken=" + PercentEncoding.text(token) }
+        url += "&clientId=" + PercentEncoding.text(target.deviceID ?? deviceID)
         return knowsExtensions ? url + "&stratusExtensions=1" : url
-    }
-
-    private static let unreserved = CharacterSet(
-        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-
-    static func escaped(_ text: String) -> String {
-        // A Swift String is always valid UTF-8, so the encoding cannot fail.
-        text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
     }
 
     func signIn(_ user: String, _ timeoutSeconds: Double) async throws -> String {

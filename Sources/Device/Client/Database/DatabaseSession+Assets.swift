@@ -228,7 +228,7 @@ extension DatabaseSession {
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws {
         try await sender.transfer {
-            let writer = try AssetWriter(file.url)
+            let writer = try AssetFileWriter(file.url)
             try await sender.connection.transport.download(
                 from: url, timeoutSeconds: sender.pace.requestSeconds
             ) { piece in

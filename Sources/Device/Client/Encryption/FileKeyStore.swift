@@ -285,11 +285,9 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     @Sendable private static func synchronize(_ folder: URL) throws {
-        let descriptor = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw unwritable(folder) }
-        defer { close(descriptor) }
+        let code = DurableFile.sync(folder.path)
         // A file system that cannot flush folders returns EINVAL.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw unwritable(folder) }
+        guard code == 0 || code == EINVAL else { throw unwritable(folder) }
     }
 
     /// The file's name: container, environment and user, with unsafe characters in hexadecimal.
@@ -298,7 +296,7 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     private func url(_ kind: Kind, _ parts: [String]) -> URL {
-        let name = parts.map(HTTPTransport.escaped).joined(separator: "+")
+        let name = parts.map { PercentEncoding.text($0) }.joined(separator: "+")
         return folder.appendingPathComponent("\(name).\(kind.rawValue)")
     }
 

@@ -142,12 +142,12 @@ struct OperationFolder: Sendable {
     }
 
     func url(of id: CKOperation.ID, _ account: OperationAccount) -> URL {
-        url(of: account).appendingPathComponent(HTTPTransport.escaped(id))
+        url(of: account).appendingPathComponent(PercentEncoding.text(id))
     }
 
     private func url(of account: OperationAccount) -> URL {
         let name = [account.container, account.environment.rawValue, account.user]
-            .map(HTTPTransport.escaped).joined(separator: "+")
+            .map { PercentEncoding.text($0) }.joined(separator: "+")
         return root.appendingPathComponent(name)
     }
 }

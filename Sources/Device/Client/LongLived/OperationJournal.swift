@@ -155,12 +155,10 @@ final class OperationJournal: Sendable {
             let writer = JournalWriter("end", folder: folder)
             writer.coder.archive(date, "date")
             if let error { writer.write(error, "error") }
-            let draft = folder.appendingPathComponent("end.new")
-            try Self.write(Self.format + Self.piece(writer.finish()), to: draft)
-            guard rename(draft.path, folder.appendingPathComponent("end").path) == 0 else {
-                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-            }
-            try Self.flush(folder)
+            try DurableFile.replace(
+                folder.appendingPathComponent("end").path,
+                with: Array(Self.format + Self.piece(writer.finish()))
+            ) { code in POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
         } catch {
             // Logged. Without an end the next process performs the operation again, with the same
             // identifier.
@@ -232,12 +230,8 @@ final class OperationJournal: Sendable {
 
     /// Flushes the names in a folder to the disk.
     private static func flush(_ folder: URL) throws {
-        let descriptor = open(folder.path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-        }
+        let code = DurableFile.sync(folder.path)
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
     }
 
     private static func piece(_ bytes: Data) -> Data {

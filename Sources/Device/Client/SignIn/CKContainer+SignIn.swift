@@ -175,7 +175,7 @@ extension CKContainer {
         _ transport: HTTPTransport
     ) async throws -> URL {
         let text =
-            page + "&callback=" + HTTPTransport.escaped(address) + "&state=" + callback.state
+            page + "&callback=" + PercentEncoding.text(address) + "&state=" + callback.state
         guard let url = URL(string: text), url.scheme == "http" || url.scheme == "https" else {
             throw CKError(
                 .internalError,

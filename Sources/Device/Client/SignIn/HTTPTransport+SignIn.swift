@@ -51,7 +51,7 @@ extension HTTPTransport {
         timeoutSeconds: Double
     ) async throws -> String {
         var request = HTTPClientRequest(
-            url: origin + "/auth/password?ckAPIToken=" + Self.escaped(apiToken))
+            url: origin + "/auth/password?ckAPIToken=" + PercentEncoding.text(apiToken))
         request.method = .POST
         request.headers.add(name: "Content-Type", value: "application/json")
         request.body = .bytes(

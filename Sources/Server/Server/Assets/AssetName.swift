@@ -1,4 +1,5 @@
 import Foundation
+import StratusRecords
 
 /// The name of an asset's file: the text that a client puts in place of `${f}` in a download's address, or the name of
 /// the uploaded file.
@@ -84,11 +85,7 @@ struct AssetName {
     }
 
     /// The name for use in an address.
-    var escaped: String {
-        text.utf8.map { byte in
-            Self.isPlain(byte) ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
-        }.joined()
-    }
+    var escaped: String { PercentEncoding.text(text) }
 
     /// The header's value (RFC 6266): the name itself, and before it one in ASCII for old readers.
     var contentDisposition: String {
@@ -96,16 +93,5 @@ struct AssetName {
             scalar.isASCII && scalar != "\"" && scalar != "%" ? Character(scalar) : "_"
         }
         return "attachment; filename=\"\(String(plain))\"; filename*=UTF-8''\(escaped)"
-    }
-
-    /// `attr-char` of RFC 5987, without the signs that would need care.
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
     }
 }

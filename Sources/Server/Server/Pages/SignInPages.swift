@@ -89,7 +89,7 @@ struct SignInPages: Sendable {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        PercentEncoding.text(text, keeping: PercentEncoding.isAlphanumeric)
     }
 
     private func submitted(

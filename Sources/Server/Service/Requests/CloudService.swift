@@ -213,8 +213,8 @@ public final class CloudService: Sendable {
         }
     }
 
-    private var assetTransfer: AssetTransfer {
-        AssetTransfer(
+    private var assetTransfer: AssetByteTransfer {
+        AssetByteTransfer(
             settings: settings, storage: storage, databases: components.databases,
             signerSource: components.signerSource, heavy: pipeline.heavy,
             meter: pipeline.meter, uploads: components.uploads)

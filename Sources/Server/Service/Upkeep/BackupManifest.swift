@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import StratusRecords
+import StratusRuntime
 
 /// The contents of a backup. Its file is written last: a folder without it is not a complete
 /// backup.
@@ -63,10 +64,9 @@ package struct BackupManifest: Codable, Hashable, Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let path = backup + "/" + Self.fileName
-        let draft = path + ".new"
-        try PrivateFile.write([UInt8](try encoder.encode(self)), to: draft)
-        guard rename(draft, path) == 0 else { throw BackupRefusal.unwritable(path) }
-        try PrivateFile.sync(backup)
+        try DurableFile.replace(path, with: [UInt8](encoder.encode(self))) { code in
+            BackupRefusal.unwritable(path, code)
+        }
     }
 }
 
@@ -76,8 +76,8 @@ package struct BackupRefusal: Error, Hashable, Sendable, CustomStringConvertible
 
     init(_ description: String) { self.description = description }
 
-    static func unwritable(_ path: String) -> BackupRefusal {
-        let reason = String(cString: strerror(errno))
+    static func unwritable(_ path: String, _ code: Int32 = errno) -> BackupRefusal {
+        let reason = String(cString: strerror(code))
         return BackupRefusal(
             "\(path) cannot be read or written: \(reason). Free some space, or correct its permissions."
         )
@@ -97,19 +97,9 @@ enum PrivateFile {
         }
     }
 
-    static func write(_ bytes: [UInt8], to path: String) throws {
-        let file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw BackupRefusal.unwritable(path) }
-        let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
-        try handle.write(contentsOf: bytes)
-        try handle.synchronize()
-    }
-
     static func sync(_ path: String) throws {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw BackupRefusal.unwritable(path) }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw BackupRefusal.unwritable(path) }
+        let code = DurableFile.sync(path)
+        guard code == 0 else { throw BackupRefusal.unwritable(path, code) }
     }
 
     /// Copies a file that does not change. When it returns, the bytes are on the disk.

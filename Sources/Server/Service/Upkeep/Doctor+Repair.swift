@@ -61,7 +61,7 @@ extension Doctor {
     private static func leaveTombstones(
         of records: [RecordRow], in rows: any RecordTransaction, _ nowMilliseconds: Int64
     ) throws {
-        var writer = RecordWriter(rows, .doctor)
+        var writer = RecordWriting.repair(rows)
         for zone in try rows.zones() {
             let damaged = records.filter { $0.zone == zone.key }
             guard !damaged.isEmpty else { continue }
@@ -78,22 +78,9 @@ extension Doctor {
     }
 }
 
-extension RecordAuthor {
-    /// The author of a repair: no user and no device, and no one is notified.
-    fileprivate static var doctor: RecordAuthor {
-        RecordAuthor(
-            user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
-            ancestorLimits: .init(Limits()), recordsAtOnce: .max)
-    }
-}
-
-/// The derived rows of one zone, rebuilt from its records by the maintainers that normally keep them.
+/// The derived rows of one zone, rebuilt from its records by the maintainers that otherwise keep them.
 private struct ZoneRebuilding {
     private let zone: ZoneRow
-    private var indexes = IndexMaintainer()
-    private let references = ReferenceMaintainer()
-    private var shares = ShareMaintainer()
-    private let assets = AssetMaintainer()
     /// The parents of the zone's living records, and the roots that their rows name.
     private var parents: [String: String] = [:]
     private var roots: [String: String] = [:]
@@ -103,17 +90,18 @@ private struct ZoneRebuilding {
     }
 
     mutating func rebuild(_ rows: any RecordTransaction, recordsPerPage: Int) throws {
+        var writer = RecordWriting.repair(rows)
         var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
         var page: ChangePage
         repeat {
             page = try rows.changes(in: zone.key, after: cursor, limit: recordsPerPage)
-            for row in page.rows where !row.isDeleted { try rebuild(row, rows) }
+            for row in page.rows where !row.isDeleted { try rebuild(row, &writer) }
             cursor.version = page.version
         } while page.moreComing
-        try rebuildRoots(rows)
+        try rebuildRoots(rows, &writer)
     }
 
-    private mutating func rebuild(_ row: RecordRow, _ rows: any RecordTransaction) throws {
+    private mutating func rebuild(_ row: RecordRow, _ writer: inout RecordWriter) throws {
         let fields: [Field]
         do {
             fields = try RecordFields.encoded(row.payload).values()
@@ -122,23 +110,18 @@ private struct ZoneRebuilding {
             // Nothing can be derived from bytes that cannot be read; the examination reports them.
             return
         }
-        let write = RecordWrite(
-            row: row, fields: fields, references: ActingReference.all(in: fields), old: nil)
-        try indexes.stored(write, in: rows)
-        try references.stored(write, in: rows)
-        try shares.stored(write, in: rows)
-        let isComplete = try StoredAssets.blobs(in: row.payload).allSatisfy {
-            try rows.asset($0.sha256) != nil
-        }
-        // A record whose asset is not in the database keeps its finding.
-        if isComplete { try assets.stored(write, in: rows) }
+        try writer.rebuild(
+            RecordWrite(
+                row: row, fields: fields, references: ActingReference.all(in: fields), old: nil))
         guard row.type != ShareDictionary.recordType else { return }
         parents[row.name] = row.parent
         roots[row.name] = row.shareRoot
     }
 
     /// Corrects the records whose rows name a root that is not shared, or another root than theirs.
-    private func rebuildRoots(_ rows: any RecordTransaction) throws {
+    private func rebuildRoots(
+        _ rows: any RecordTransaction, _ writer: inout RecordWriter
+    ) throws {
         let shared = Set(try rows.shares(in: zone.key, limit: .max).compactMap(\.root))
         guard !shared.isEmpty || !roots.isEmpty else { return }
         var moves: [(name: String, root: String?)] = []
@@ -147,7 +130,6 @@ private struct ZoneRebuilding {
             if root != roots[name] { moves.append((name, root)) }
         }
         guard !moves.isEmpty else { return }
-        var writer = RecordWriter(rows, .doctor)
         try writer.write(moves.count, in: zone, isShared: true) { writer in
             for move in moves {
                 let name = move.name

@@ -36,6 +36,9 @@ struct AncestorMaintainer: RecordMaintainer {
         if let old = write.old { try forgetStates(of: old, in: rows) }
     }
 
+    /// Earlier states cannot be derived from a record; those that are kept stay.
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
+
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) throws {
         try rows.deleteAncestors(replacedThrough: version - limits.changes, in: zone.key)
     }

@@ -19,6 +19,14 @@ struct AssetMaintainer: RecordMaintainer {
         try rows.setAssets([], of: write.row.name, in: write.row.zone)
     }
 
+    /// A record whose asset is not in the database keeps its finding.
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        let isComplete = try StoredAssets.blobs(in: write.row.payload).allSatisfy {
+            try rows.asset($0.sha256) != nil
+        }
+        if isComplete { try stored(write, in: rows) }
+    }
+
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
 
     /// The store releases the assets of a zone's records with it.

@@ -18,6 +18,10 @@ struct IndexMaintainer: RecordMaintainer {
         try indexing.update(write.row, fields: [], old: write.old, in: rows)
     }
 
+    mutating func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        try stored(write, in: rows)
+    }
+
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
 
     /// The store deletes a zone's entries with it. The indexes themselves stay: other zones use them too.

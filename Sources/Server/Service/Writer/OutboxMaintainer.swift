@@ -44,6 +44,9 @@ struct OutboxMaintainer: RecordMaintainer {
         try add(write.old ?? write.row, .recordDeleted, in: rows)
     }
 
+    /// No record changes, so no one is notified. The events that wait stay.
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
+
     /// Enqueues the remaining changes; for a zone subscription, the event that the zone changed.
     mutating func finish(
         _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter

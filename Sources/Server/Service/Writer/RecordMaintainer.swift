@@ -19,6 +19,10 @@ protocol RecordMaintainer {
     /// Called after a record's tombstone was stored. `write.old` is the record as it was.
     mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws
 
+    /// Called for each living record when the derived rows of a database are rebuilt; the old ones were removed
+    /// before (`rebuildDerivedRows(of:dropsDamaged:_:)`). `write.old` is nil.
+    mutating func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws
+
     /// Called after the last record of a zone was written.
     ///
     /// - Parameter version: the zone's version.

@@ -83,6 +83,11 @@ struct RecordWriter {
         for index in maintainers.indices { try maintainers[index].moved(write, in: derived) }
     }
 
+    /// Derives the rows of a living record again, which stays as it is, after all derived rows were removed.
+    mutating func rebuild(_ write: RecordWrite) throws {
+        for index in maintainers.indices { try maintainers[index].rebuilt(write, in: derived) }
+    }
+
     // MARK: Zones
 
     /// Creates a custom zone.

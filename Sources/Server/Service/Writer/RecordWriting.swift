@@ -3,7 +3,7 @@ import StratusStorage
 
 /// Runs the transactions that write records, and notifies subscribers after the commit.
 ///
-/// Nothing else calls `RecordStore.writeRecords`, so every ``RecordWriter`` comes from here.
+/// Nothing else calls `RecordStore.writeRecords` or makes a ``RecordWriter``.
 struct RecordWriting: Sendable {
     let subscriptions: SubscriptionCache
     let notifications: Notifications
@@ -55,5 +55,15 @@ struct RecordWriting: Sendable {
         try await store.writeRecords { rows in
             try RecordWriter.purgeTombstones(rows, before: milliseconds, in: zone, limit: limit)
         }
+    }
+
+    /// The writer for a repair, in the transaction that the store made for it. No user and no device makes these
+    /// changes, and no one is notified.
+    static func repair(_ rows: any RecordTransaction) -> RecordWriter {
+        RecordWriter(
+            rows,
+            RecordAuthor(
+                user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
+                ancestorRoom: .init(Limits()), recordsAtOnce: .max))
     }
 }

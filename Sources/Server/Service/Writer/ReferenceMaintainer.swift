@@ -15,6 +15,10 @@ struct ReferenceMaintainer: RecordMaintainer {
         try update(write, in: rows)
     }
 
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        try stored(write, in: rows)
+    }
+
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
 
     /// The store deletes a zone's references with it; they stay within their zone.

@@ -34,6 +34,10 @@ struct ShareMaintainer: RecordMaintainer {
     }
 
     /// Shares end last, so that the rows of the records that left them are removed with them.
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        try stored(write, in: rows)
+    }
+
     mutating func finish(
         _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter
     ) throws {

@@ -16,6 +16,9 @@ struct UsageMaintainer: RecordMaintainer {
     /// A trigger subtracts the record's size; a tombstone counts nothing.
     func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
 
+    /// The store counts the bytes again before.
+    func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
+
     func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
 
     /// A trigger subtracts each record that the store deletes with the zone.

@@ -1,5 +1,6 @@
 import Foundation
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// The data folder, locked for one service.
@@ -177,26 +178,11 @@ final class DataFolder: Sendable {
 
     /// Flushes a file, or the names in a folder, to the disk.
     static func sync(_ path: String) throws {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        let code = DurableFile.sync(path)
         // A folder above ours may be unreadable; its owner created it before.
-        if file < 0, errno == EACCES { return }
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: path) }
-        defer { close(file) }
-        guard fsync(file) == 0 else { throw StorageError.translating(errno: errno, path: path) }
-    }
-
-    /// Writes under another name first, so that a file with this name is complete.
-    private static func writeFormat(_ path: String) throws {
-        let new = path + ".new"
-        unlink(new)
-        let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: new) }
-        defer { close(file) }
-        try FileRights.setMode(file, new)
-        let bytes = Array(format.utf8)
-        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0,
-            rename(new, path) == 0
-        else { throw StorageError.translating(errno: errno, path: path) }
+        guard code == 0 || code == EACCES else {
+            throw StorageError.translating(errno: code, path: path)
+        }
     }
 
     /// Checks the folder's format, or writes it into a new folder.
@@ -217,8 +203,8 @@ final class DataFolder: Sendable {
             else { throw StorageError.otherKind(path: path) }
             throw StorageError.newerFormat(path: path, found: number, newestKnown: formatNumber)
         }
-        try writeFormat(path)
-        try sync(path)
-        try sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        try DurableFile.replace(path, with: Array(format.utf8)) { code in
+            StorageError.translating(errno: code, path: path)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 
 /// Replaces a data folder's content, so that a crash at any moment leaves either the old or the new one.
 ///
@@ -114,13 +115,8 @@ package struct FolderExchange: Sendable {
     private func write(_ text: String, to path: String) throws {
         try willStep()
         let draft = path + ".new"
-        unlink(draft)
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw StorageError.translating(errno: errno, path: draft) }
-        defer { close(file) }
-        let bytes = Array(text.utf8)
-        guard Foundation.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0 else {
-            throw StorageError.translating(errno: errno, path: draft)
+        try DurableFile.write(Array(text.utf8), to: draft) { code in
+            StorageError.translating(errno: code, path: draft)
         }
         try move(draft, to: path)
         try DataFolder.sync(URL(fileURLWithPath: path).deletingLastPathComponent().path)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusRuntime
 
 /// `stratus key`: the public keys of servers that sign their requests.
 struct Key: AsyncParsableCommand {

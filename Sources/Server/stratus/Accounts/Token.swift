@@ -1,5 +1,6 @@
 import ArgumentParser
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusStorage
 

@@ -38,7 +38,7 @@ struct User: AsyncParsableCommand {
         var verified = false
 
         func run() async throws {
-            let password = try User.readPassword()
+            let password = try PasswordPrompt.read()
             try await folder.withService(makesFolder: true) { service in
                 let user = try await service.accounts.createUser(
                     emailAddress: email, password: password, givenName: givenName,
@@ -126,7 +126,7 @@ struct User: AsyncParsableCommand {
         @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
 
         func run() async throws {
-            let password = try User.readPassword()
+            let password = try PasswordPrompt.read()
             try await folder.withService { try await $0.accounts.setPassword(password, user) }
         }
     }
@@ -208,12 +208,5 @@ struct User: AsyncParsableCommand {
                 print(row.recordName)
             }
         }
-    }
-
-    private static func readPassword() throws -> String {
-        guard let password = PasswordPrompt.read() else {
-            throw OneSentence("Standard input has no password; give it there as one line.")
-        }
-        return password
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusService
 import StratusStorage
@@ -237,7 +238,3 @@ struct ContainerOptions: ParsableArguments {
 }
 
 extension ContainerEnvironment: ExpressibleByArgument {}
-
-extension OneSentence {
-    init(_ description: String) { self.description = description }
-}

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import StratusRecords
+import StratusRuntime
 import StratusService
 import StratusStorage
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StratusRuntime
 import StratusServer
 
 /// The options for Apple's push service; without them notifications go to long polls only.

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import StratusServer
 import StratusService
 

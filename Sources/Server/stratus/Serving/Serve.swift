@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import StratusRecords
+import StratusRuntime
 import StratusServer
 import StratusService
 import StratusStorage
@@ -189,7 +190,7 @@ struct Serve: AsyncParsableCommand {
             services: services + [
                 .init(service: OutboxLifecycle(service: service, logger: logger)),
                 .init(service: try makeServer(service, tls, metrics, logger)),
-                .init(service: AssetCollector(service: service)),
+                .init(service: AssetCollectionLifecycle(service: service)),
                 .init(service: ScrubLifecycle(storage: storage, logger: logger)),
                 .init(
                     service: StopWatch(reason: stop),
@@ -326,12 +327,9 @@ func readOption(_ option: String, _ subject: String, in path: String) throws -> 
     }
 }
 
-/// An error that is shown to a person as one sentence, without a stack trace or a type's name.
-struct OneSentence: Error, CustomStringConvertible {
-    let description: String
-
+extension OneSentence {
     init(_ error: StorageError) {
-        description = error.message + (error.path.map { " (\($0))" } ?? "")
+        self.init(error.message + (error.path.map { " (\($0))" } ?? ""))
     }
 
     /// Why the server cannot listen on an address.
@@ -343,7 +341,7 @@ struct OneSentence: Error, CustomStringConvertible {
             case EADDRNOTAVAIL: "This machine has no such address; take another --host."
             default: "The system refused it (errno \(error.errnoCode)); check --host and --port."
             }
-        description = "Cannot listen on \(host):\(port). \(reason)"
+        self.init("Cannot listen on \(host):\(port). \(reason)")
     }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StratusRuntime
 import StratusService
 
 /// `stratus backup`: copies a data folder while the service runs.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import ServiceLifecycle
+import StratusRuntime
 import StratusService
 import StratusStorage
 
@@ -38,7 +39,7 @@ struct Collect: AsyncParsableCommand {
 }
 
 /// Collects assets while the service runs.
-struct AssetCollector: Service {
+struct AssetCollectionLifecycle: Service {
     let service: CloudService
 
     func run() async {

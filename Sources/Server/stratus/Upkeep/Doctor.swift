@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StratusRuntime
 import StratusService
 import StratusStorage
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StratusRuntime
 import StratusService
 
 /// `stratus restore`: replaces a data folder's content by a backup.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import StratusRuntime
 import StratusService
 import StratusStorage
 

@@ -1,6 +1,7 @@
 import AppDevice
 import Foundation
 import StratusClient
+import StratusRuntime
 import Testing
 
 @testable import shopping

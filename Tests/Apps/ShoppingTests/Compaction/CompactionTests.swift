@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test func journalOfNewerAppIsNotCompacted() {
-        let newer = JournalWriter(
+        let newer = ListJournalWriter(
             listID: "weekly", device: "d", author: "d",
             appVersion: JournalEntry.currentAppVersion + 1)
         let journal = journal([

@@ -197,7 +197,7 @@ struct SharingTests {
     /// A change's author is the record's creator, not the name in the entry.
     @Test func authorIsTheRecordsCreator() async throws {
         let (phone, bobs, own, his) = try await world.joined()
-        let liar = JournalWriter(listID: his.name, device: "phone", author: "Alice")
+        let liar = ListJournalWriter(listID: his.name, device: "phone", author: "Alice")
         let entry = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
         let record = CKRecord(
             recordType: ShoppingRecord.journalEntryType,
@@ -260,7 +260,7 @@ struct SharingTests {
         let changes = await phone.changes()
         try await bobs.perform([.add(names: ["Eggs"], afterItemID: nil)], in: his)
         // Nor does what an entry claims about its device.
-        let liar = JournalWriter(
+        let liar = ListJournalWriter(
             listID: his.name, device: "phone", deviceID: phone.deviceID, author: "Sam")
         let lie = liar.add("Caviar", itemID: "caviar", after: nil, id: "lie", at: world.now())
         try await world.container("web", user: world.bob).sharedCloudDatabase.save(
@@ -296,7 +296,8 @@ struct SharingTests {
         try await database.save(CKRecordZone(zoneID: weekly.zoneID))
         let root = CKRecord(recordType: ShoppingRecord.shoppingListType, recordID: weekly.rootID)
         root["title"] = "Old list"
-        let writer = JournalWriter(listID: "old", device: "phone", author: "alice", appVersion: 1)
+        let writer = ListJournalWriter(
+            listID: "old", device: "phone", author: "alice", appVersion: 1)
         let entries = [
             writer.create(title: "Old list", id: "c", at: 1_690_000_000_000),
             writer.add("Milk", itemID: "m", after: nil, id: "a", at: 1_690_000_000_001),

@@ -67,7 +67,7 @@ import Testing
         var screen = screen(.shopping)
         let other = Person("Bob", device: "Alice's phone")
         // An entry of an app without device identifiers does not count as this device's either.
-        let older = JournalWriter(listID: "weekly", device: "Alice's phone", author: "Alice")
+        let older = ListJournalWriter(listID: "weekly", device: "Alice's phone", author: "Alice")
         screen.receive(
             list(
                 start + [

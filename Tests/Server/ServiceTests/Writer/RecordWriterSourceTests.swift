@@ -28,9 +28,14 @@ import Testing
         let sources = try Self.sourcesAboveStorage()
         #expect(
             try Self.files(matching: [#"\bRecordTransaction\b"#], sources) == [
-                // Creates a writer from it.
+                // Passes it to the writer of a repair.
                 "Server/Service/Upkeep/Doctor+Repair.swift",
                 "Server/Service/Writer/RecordWriter.swift",
+                "Server/Service/Writer/RecordWriting.swift",
+            ])
+        #expect(
+            try Self.files(matching: [#"\bRecordWriter\("#], sources) == [
+                "Server/Service/Writer/RecordWriting.swift"
             ])
         #expect(
             try Self.files(matching: [#"\.writeRecords\b"#], sources) == [
@@ -85,5 +90,29 @@ import Testing
         }
         #expect(names.count == 7)
         for name in names { #expect(list.contains("\(name)("), "\(name)") }
+    }
+
+    /// A derived table that a repair does not remove or count again would keep its wrong rows.
+    @Test func everyTableOfRecordsIsRebuiltOrKept() throws {
+        // The table short_guid is the directory's, and is defined beside that of shares.
+        let kept: Set = [
+            "applied_operation", "epoch", "history", "index_definition", "index_origin",
+            "long_change", "outbox", "record", "share_event", "shared_zone", "short_guid",
+            "subscription", "zone",
+        ]
+        let storage = try SourceCode.files(in: "Server").filter {
+            $0.key.hasPrefix("Storage/") && $0.key.contains("/RecordFile")
+        }
+        let tables = Set(
+            storage.values.flatMap { text in
+                text.matches(of: /CREATE TABLE (\w+) \(/).map { String($0.1) }
+            })
+        let repair = try #require(
+            SourceCode.files(in: "Server")["Storage/Engine/SQLiteStorageEngine+Rebuilding.swift"])
+        let rebuilt = Set(
+            repair.matches(of: /(DELETE FROM|UPDATE) (\w+)/).map { String($0.2) })
+        #expect(tables.count > 15)
+        #expect(rebuilt.isDisjoint(with: kept))
+        #expect(tables.subtracting(rebuilt) == kept)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Writes the bytes of a downloaded asset to its file, from the beginning.
-final class AssetWriter: Sendable {
+final class AssetFileWriter: Sendable {
     /// `@unchecked Sendable`: reached only through the mutex of the writer.
     private struct Target: @unchecked Sendable {
         var handle: FileHandle

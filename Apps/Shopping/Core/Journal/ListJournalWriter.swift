@@ -1,5 +1,5 @@
 /// Makes the entries of one person on one device in one list; identifiers and times are arguments.
-public struct JournalWriter: Hashable, Sendable {
+public struct ListJournalWriter: Hashable, Sendable {
     public let listID: String
     public let device: String
     public let deviceID: String?

@@ -1,8 +1,8 @@
-/// An error that is shown to the user in one sentence, without a stack or a type's name.
+/// An error that is shown to a person as it is, without a stack trace or a type's name.
 package struct OneSentence: Error, CustomStringConvertible {
     package let description: String
 
-    package init(description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }

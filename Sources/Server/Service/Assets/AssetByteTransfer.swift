@@ -8,7 +8,7 @@ import StratusWire
 ///
 /// There is no ``RequestContext`` here: these requests go to no endpoint, so no fault changes their limits, and their
 /// bytes may arrive for hours, so they have no single moment. Limits and time are the service's.
-struct AssetTransfer: Sendable {
+struct AssetByteTransfer: Sendable {
     let settings: ServiceSettings
     let storage: any StorageEngine
     let databases: Databases

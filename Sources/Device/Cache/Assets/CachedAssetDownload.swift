@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// The bytes are written to a part file, which is kept when the process ends, so that a later
 /// download resumes. When it is complete and durable it gets its name, and then its row.
-struct AssetDownload: Sendable {
+struct CachedAssetDownload: Sendable {
     let file: CacheFile
     let store: CacheStore
     let remote: any RemoteDatabase
@@ -163,7 +163,7 @@ final class RunningDownload: Sendable {
     let task: Task<Void, Never>
     private let outcome: Outcome
 
-    init(_ download: AssetDownload, _ world: World) {
+    init(_ download: CachedAssetDownload, _ world: World) {
         let outcome = Outcome()
         self.outcome = outcome
         task = world.startTask("asset download") {

@@ -15,7 +15,7 @@ public enum ResumedUpload: Sendable {
 }
 
 /// Resumable uploads: the bytes that arrived are kept until the rest does, and belong to no asset before.
-extension AssetTransfer {
+extension AssetByteTransfer {
     /// Bytes that are read back at a time.
     private static let bytesPerRead = 256 * 1_024
 
