@@ -316,7 +316,7 @@ class Story:
         tablet.tell("sync")
         start = time.monotonic()
         phone.tell("online")
-        self.took("the lost rename, told to the tablet",
+        self.took("the lost rename, shown on the tablet",
                   tablet.seen("renamed to Sliced Sourdough by alice on phone", mark) - start)
         self.both_equal("both show the same name")
         for device in (phone, tablet):
