@@ -469,8 +469,8 @@ for target in package.targets where target.type == .test {
     package.products += [
         .executable(name: "notes", targets: ["notes"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
-        // Only for code that imports it by name: canImport(CoreLocation) is true for whoever is built
-        // beside it.
+        // Only for code that imports it by name: canImport(CoreLocation) is true for every target
+        // that is built beside it.
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
     ]
     package.targets += [

@@ -2,7 +2,7 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// A package of its own beside Stratus: whoever depends on Stratus alone neither fetches nor builds
+// A package of its own beside Stratus: who depends only on Stratus neither fetches nor builds
 // swift-syntax. `Scripts/test-packages` builds and tests it.
 let package = Package(
     name: "stratus-macros",

@@ -40,7 +40,7 @@ struct RawRows {
             sqlite3_finalize(insert)
         }
         var (count, duration) = (0, Duration.zero)
-        // A step after the last row would begin anew.
+        // A step after the last row would start again.
         var isAtEnd = false
         while !isAtEnd {
             var values: [OpaquePointer?] = []

@@ -117,8 +117,8 @@ def run(options):
         is_cheap = True
         if options.what in ("all", "instructions"):
             counts = instructions.count(options.stratus, options.tools, folder)
-            told, is_cheap = instructions.report(counts, options.save, options.compare)
-            lines += ["", *told]
+            report, is_cheap = instructions.report(counts, options.save, options.compare)
+            lines += ["", *report]
         print("\n".join(lines))
         return 0 if is_cheap and is_met else 1
     finally:

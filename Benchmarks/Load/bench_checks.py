@@ -18,7 +18,7 @@ from generator import Generator
 from machine import Invalid, Processor
 
 
-class AnswersAsTold(BaseHTTPRequestHandler):
+class PresetAnswers(BaseHTTPRequestHandler):
     """A service that answers what the path says: /STATUS/BODY."""
 
     protocol_version = "HTTP/1.1"
@@ -76,7 +76,7 @@ class GeneratorChecks(unittest.TestCase):
         source = os.path.join(os.path.dirname(__file__), "load.c")
         subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", cls.binary, source],
                        check=True)
-        cls.server = ThreadingHTTPServer(("127.0.0.1", 0), AnswersAsTold)
+        cls.server = ThreadingHTTPServer(("127.0.0.1", 0), PresetAnswers)
         threading.Thread(target=cls.server.serve_forever, daemon=True).start()
 
     @classmethod
@@ -141,7 +141,7 @@ class FigureChecks(unittest.TestCase):
         self.assertIn("| W1 | stratus | records/s | 9.00 | 10.00 | 40.00 |", lines)
         self.assertIn("| W1 | stratus ÷ etcd | 2.00 | 3.00 | 4.00 |", lines)
 
-    def test_three_digits_are_told(self):
+    def test_three_digits_are_reported(self):
         self.assertEqual([rounded(value) for value in (0.1234, 1.234, 12345)],
                          ["0.123", "1.23", "12,345"])
 

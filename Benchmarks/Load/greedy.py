@@ -108,7 +108,7 @@ class Pages(Greed):
 
 
 class Filters(Greed):
-    """Nobody's: no more than an API token."""
+    """No user's: only an API token."""
 
     def requests(self, number, connection):
         query = {"recordType": "Item", "filterBy": [

@@ -1,4 +1,4 @@
-"""W5: how long a change takes until another client has been told."""
+"""W5: how long a change takes until another client is notified."""
 import re
 import select
 import socket
@@ -10,7 +10,7 @@ from machine import Invalid
 from peers import encoded
 
 LISTENERS = 40  # one sample each in a round
-PAUSE_SECONDS = 1.5  # more than gatheringSeconds, after which a change is told at once again
+PAUSE_SECONDS = 1.5  # more than gatheringSeconds, after which a change is again pushed at once
 
 
 class Wire:
@@ -39,27 +39,27 @@ class Wire:
         return bool(found and length) and len(body) >= int(length.group(1))
 
 
-def seconds_until(change, listener, is_told, writer):
-    """Sends a change; how long until the listener is told. Waits for the writer's answer too."""
+def seconds_until(change, listener, is_notified, writer):
+    """Sends a change; how long until the listener is notified. Waits for the writer's answer too."""
     start = time.perf_counter()
-    told_at = None
+    notified_at = None
     writer.send(change)
-    while told_at is None or not writer.has_answer:
+    while notified_at is None or not writer.has_answer:
         ready = select.select([listener.socket, writer.socket], [], [], 10)[0]
         if not ready:
-            raise Invalid("W5: a change was not told within 10 s.")
+            raise Invalid("W5: no notification of a change came within 10 s.")
         for wire in (listener, writer):
-            if wire.socket in ready and not (wire is listener and told_at):
+            if wire.socket in ready and not (wire is listener and notified_at):
                 wire.receive()
-        if told_at is None and is_told(listener):
-            told_at = time.perf_counter()
+        if notified_at is None and is_notified(listener):
+            notified_at = time.perf_counter()
     if b"200 OK" not in writer.received or b'"serverErrorCode"' in writer.received:
         raise Invalid(f"W5: a change was refused: {writer.received[:500]!r}")
-    return told_at - start
+    return notified_at - start
 
 
 class Listener:
-    """A second device of an account, which is told of every change of its private database."""
+    """A second device of an account, which is notified of every change of its private database."""
 
     def __init__(self, works):
         self.account = works.account_with_zone()

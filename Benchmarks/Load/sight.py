@@ -39,7 +39,7 @@ class Devices:
         self._users = 0
 
     def second_user(self):
-        """Somebody else's token."""
+        """Another user's token."""
         return self.environment()["STRATUS_WEB_AUTH_TOKEN"]
 
     def environment(self, second=None):

@@ -224,7 +224,7 @@ def cloudkit(origin, params):
     both = {"type": "STRING_LIST", "value": ["x", "b"]}
     assert len(matching(condition("CONTAINS_ANY", "tags", both), zone_id=zone).records) == 5
 
-    # Errors are told as the client knows them: a record's, a zone's.
+    # Errors have the client's form: a record's, a zone's.
     bad = {"beds": {"type": "INT64", "value": 1}, "name": {"type": "INT64", "value": 1}}
     try:
         client.modify(operations=[operation("create", "Hut", "bad", bad)], zone_id=zone)

@@ -1,4 +1,4 @@
-"""A client that nobody here wrote, against a served instance.
+"""A client of another project, against a served instance.
 
 Usage: pyicloud_test.py URL   (the service runs with --dev)
 
@@ -127,7 +127,7 @@ def run(origin, mode):
     records = [record for page in pages for record in page.records]
     live = [record for record in records if isinstance(record, CKRecord)]
     assert len(live) == 249, len(live)
-    # Without a token a deletion is told only to the device that made the record.
+    # Without a token a deletion is reported only to the device that made the record.
     gone = {record.recordName for record in records if isinstance(record, CKTombstoneRecord)}
     assert gone <= {"hut-9"}, gone
 

@@ -150,6 +150,7 @@ public actor CloudKitNote {
         do {
             try await adopt(try await database.loadRecord(name: Self.recordName))
         } catch let error as CKError where error.isRecordNotFound() {
+            // No device has saved a note yet, or it was deleted.
             try forgetRecord()
         }
     }
@@ -162,9 +163,11 @@ public actor CloudKitNote {
         do {
             changes = try await database.fetchChanges(since: token)
         } catch let error as CKError where error.isChangeTokenExpired() {
+            // The device was away too long: everything is fetched.
             isComplete = true
             changes = try await database.fetchChanges(since: nil)
         } catch let error as CKError where error.isZoneNotFound() {
+            // Without the zone there is no note.
             return try forgetRecord()
         }
         receivedCount += changes.records.count + changes.deletedRecordIDs.count

@@ -74,7 +74,7 @@ func besideGreedy(
 
 for isThrottled in [true, false] {
     let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
-    defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
+    defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover does no harm
     let storage = try SQLiteStorageEngine(folder: folder)
     var limits = Limits()
     limits.privateDatabaseBytes = .max / 2

@@ -14,14 +14,14 @@ final class Variant {
     /// Repeats the work for about 50 ms and notes the mean.
     func run(isRecorded: Bool) throws {
         let start = Self.now()
-        var repetitions = 0
+        var calls = 0
         var elapsed = 0.0
         repeat {
             try work()
-            repetitions += 1
+            calls += 1
             elapsed = Self.now() - start
         } while elapsed < 50_000_000
-        if isRecorded { nanoseconds.append(elapsed / Double(repetitions)) }
+        if isRecorded { nanoseconds.append(elapsed / Double(calls)) }
     }
 
     func summary(bytes: Int) -> String {

@@ -12,7 +12,7 @@ let rounds = arguments.first ?? 7
 let sizes = arguments.count >= 3 ? [arguments[1], arguments[2]] : [1_200, 100_000]
 let queriesPerRound = 50
 let folder = NSTemporaryDirectory() + "stratus-benchmark-" + UUID().uuidString
-defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover hurts nobody
+defer { try? FileManager.default.removeItem(atPath: folder) }  // a leftover does no harm
 
 let storage = try SQLiteStorageEngine(folder: folder)
 let cloud = try await Cloud(

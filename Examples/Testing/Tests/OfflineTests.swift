@@ -46,7 +46,7 @@ func editsOfBothDevicesAreKept(seed: UInt64) async throws {
         there["beds"] = 14
         try await tablet.save(there)
         try await tablet.sync()
-        // Three days later somebody takes the phone out of a drawer.
+        // Three days later someone takes the phone out of a drawer.
         try await world.pass(seconds: 3 * 86_400)
         cloud.faults(on: "phone").isCutOff = false
         phone = try await open("phone", phoneFile, clockHours: 3)

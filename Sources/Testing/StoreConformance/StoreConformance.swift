@@ -84,6 +84,7 @@ extension StoreConformance {
         do {
             try await body()
         } catch let error as StorageError where error.code == code {
+            // The expected error.
             return
         }
         throw Failure(

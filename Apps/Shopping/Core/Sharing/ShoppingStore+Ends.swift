@@ -60,6 +60,7 @@ extension ShoppingStore {
             return .success(
                 (record[ShoppingRecord.endField] as String?).flatMap(ListEnd.init(rawValue:)))
         } catch let error as CKError where error.code == .unknownItem {
+            // Without a record the sharing has not ended.
             return .success(nil)
         } catch {
             return .failure(error)

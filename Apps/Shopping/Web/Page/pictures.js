@@ -4,7 +4,7 @@ import { fetchPicture, sendPicture } from './service.js';
 import { element } from './elements.js';
 
 const mostBytes = 5 * 1024 * 1024;
-// A longer side only costs time: nobody shops by a poster.
+// A longer side only costs time; no one needs a larger picture of an item.
 const longestSide = 1600;
 
 // By the picture's own name, which is another one for each other picture.

@@ -70,7 +70,7 @@ export async function watch(show) {
         text += value;
         const events = text.split('\n\n');
         text = events.pop();
-        // Whoever is slow needs the newest alone.
+        // A slow reader needs only the newest event.
         if (events.length) show(JSON.parse(events.at(-1).slice('data: '.length)));
       }
     } catch (error) {

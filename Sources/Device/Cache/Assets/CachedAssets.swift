@@ -176,6 +176,7 @@ actor CachedAssets {
         do {
             try await fetch(wanted)
         } catch let error as CacheError where error.code == .assetNotHere {
+            // The service does not have the file either; it is not asked for again.
             missing.insert(wanted.key)
         }
     }

@@ -55,6 +55,7 @@ extension SyncDriver {
             await failed(failure, batch, operationID)
             if case .account = session.halt { store.forgetUser() }
         } catch is CancellationError {
+            // The pending changes stay in the store; the next sync sends them.
             session.cancelled()
         } catch {
             // Any other error is one of this device's own file.

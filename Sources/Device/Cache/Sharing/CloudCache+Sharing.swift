@@ -43,6 +43,7 @@ extension CloudCache {
             do {
                 return try await Self.share(shareID, in: database)
             } catch let error as CKError where error.code == .unknownItem {
+                // The zone has no share yet.
                 return try await Self.save(CKShare(recordZoneID: id), with: nil, in: database)
             }
         }

@@ -29,12 +29,16 @@ extension CKContainer {
             _ = try await core.askedUserRecordName(pace: defaults.pace(connection.world))
             return .available
         } catch CKError.managedAccountRestricted {
+            // The operator disabled the account.
             return .restricted
         } catch CKError.notAuthenticated {
+            // There is an account, but its sign-in has ended.
             return .temporarilyUnavailable
         } catch CKError.accountTemporarilyUnavailable {
+            // The same, without a request to the service.
             return .temporarilyUnavailable
         } catch let error as CKError where error.isTransient {
+            // The service does not answer now, which says nothing about the account.
             return .available
         }
     }

@@ -99,7 +99,7 @@ extension CKError {
         default:
             self.init(
                 .internalError,
-                "The transport failed with an error of an unknown type; see the cause.",
+                "The transport failed with an unexpected error, \(type(of: error)); see the cause.",
                 cause: error)
         }
     }

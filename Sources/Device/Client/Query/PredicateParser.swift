@@ -28,8 +28,8 @@ struct PredicateParser {
             precondition(fault?.isMalformed != true, fault?.sentence ?? "")
             return .unreadable(
                 fault?.sentence
-                    ?? "The predicate cannot be read; see Apple's page on CKQuery for what it may"
-                    + " have.")
+                    ?? "The predicate “\(format)” cannot be read; see Apple's page on CKQuery for"
+                    + " what it may have.")
         }
     }
 

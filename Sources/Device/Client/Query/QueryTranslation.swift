@@ -118,7 +118,7 @@ struct QueryTranslation {
                 throw Self.invalid(
                     "A condition has no field on its left; put the field's name there.")
             }
-            let values = try self.value(value)
+            let values = try self.value(value, of: key)
             guard values.isList else {
                 throw Self.invalid(
                     "ANY or ALL has no list of values; give it one.")
@@ -160,7 +160,7 @@ struct QueryTranslation {
                     + " ANY.")
         }
         let field = try field(key)
-        let value = try value(operand)
+        let value = try value(operand, of: key)
         let isAny = quantifier == .any
         if isAny, ![.equals, .beginsWith, .in, .contains].contains(operation) {
             throw Self.invalid(
@@ -227,21 +227,25 @@ struct QueryTranslation {
         default: throw Self.invalid("The distance in metres is not a number; give one.")
         }
         guard operation == .less || operation == .lessOrEqual,
-            case .location = try value(place)
+            case .location = try value(place, of: key)
         else {
             throw Self.invalid(
                 "A condition on a distance asks for something other than places nearer to a"
                     + " CLLocation; ask for those.")
         }
-        return .init(.near, try field(key), try value(place), distanceMetres: metres)
+        return .init(.near, try field(key), try value(place, of: key), distanceMetres: metres)
     }
 
-    private func value(_ operand: PredicateOperand) throws -> FieldValue {
+    /// - Parameter key: The field that is compared, if it is known.
+    private func value(
+        _ operand: PredicateOperand, of key: String? = nil
+    ) throws -> FieldValue {
+        let field = key.map { "The field “\($0)”" } ?? "A field"
         switch operand {
         case .value(let stored):
             guard let value = stored?.fieldValue else {
                 throw Self.invalid(
-                    "A field is compared with a value of an unknown kind; compare with"
+                    "\(field) is compared with a value of an unknown kind; compare it with"
                         + " a string, number, date, reference or location, or a list of one.")
             }
             return value.inMilliseconds
@@ -254,14 +258,14 @@ struct QueryTranslation {
                 }
                 return object
             }
-            return try value(.value(StoredValue(NSArray(array: objects))))
+            return try value(.value(StoredValue(NSArray(array: objects))), of: key)
         case .now: return .timestamp(milliseconds: (now as NSDate).wholeMilliseconds)
         case .key(let name):
             throw Self.invalid(
                 "The field “\(name)” is used where a value belongs; compare with a value.")
         case .record, .distance:
             throw Self.invalid(
-                "A field is compared with SELF or a distance; compare it with a value.")
+                "\(field) is compared with SELF or a distance; compare it with a value.")
         }
     }
 

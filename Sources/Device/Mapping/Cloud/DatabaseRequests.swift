@@ -47,6 +47,7 @@ struct DatabaseRequests: Sendable {
                     results[id.recordName] = result.map { nil }
                 }
             } catch let error as CKError where error.contains(.limitExceeded) && size > 1 {
+                // The same items again, in smaller requests.
                 size /= 2
                 continue
             }
@@ -67,6 +68,7 @@ struct DatabaseRequests: Sendable {
                 page = try await database.records(continuingMatchFrom: cursor)
             }
         } catch let error as CKError where error.isNotFound {
+            // Without the zone there are no records.
             return records
         }
     }

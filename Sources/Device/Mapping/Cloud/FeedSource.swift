@@ -15,6 +15,7 @@ struct FeedSource: DatabaseSource {
             _ = try await database.recordZone(for: zoneID)
             return true
         } catch let error as CKError where error.isZoneMissing {
+            // `prepare()` creates the zone.
             return false
         }
     }

@@ -73,8 +73,10 @@ extension CloudMapping {
             do {
                 _ = try result.get()
             } catch let error as CKError where error.isNotFound && !error.isZoneMissing {
+                // It was deleted before.
                 continue
             } catch let error as CKError where error.hasConflict {
+                // It was saved elsewhere since, and stays.
                 continue
             }
         }

@@ -76,6 +76,7 @@ extension CloudMapping {
                     bases[item.node.name] = error.serverRecord
                     pending.append(item.node)
                 } catch let error as CKError where error.code == .unknownItem {
+                    // Deleted elsewhere; the report says so.
                     reports.append(failed(item.node, MappingError.gone(item.node.name)))
                 } catch let error as CKError where error.code == .referenceViolation {
                     if round < Self.largestRounds, try await noteGoneTargets(of: item.node.entity) {

@@ -201,6 +201,7 @@ struct Routes: Sendable {
         do {
             return try await work()
         } catch let failure as RequestFailure where failure.error.code == .connectionDropped {
+            // An injected fault: the client gets no answer.
             context?.drop()
             return Response(status: .internalServerError)
         } catch var failure as RequestFailure {

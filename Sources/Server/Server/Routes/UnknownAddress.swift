@@ -13,6 +13,7 @@ struct UnknownAddress: ServerMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound {
+            // Hummingbird's answer has no body; clients need the protocol's.
             let uuid = service.newUUID()
             let allowed = methods.methods(at: request.uri.path)
             guard !allowed.isEmpty else {

@@ -9,7 +9,7 @@ import StratusWire
 /// - who may upload: `checkWriting(in:_:_:)` here; who may save the record with the asset: `RecordsModify`;
 /// - how many assets a request may name: `checkAssetCount(_:)` here;
 /// - how large an asset may be, and whether its address is still valid, when the bytes arrive:
-///   `AssetTransfer.checkSize(_:after:_:)`, `AssetTransfer.freeAssetBytes(in:)`, `AssetTransfer.uploadAddress(_:)`;
+///   `AssetByteTransfer.checkSize(_:after:_:)`, `AssetByteTransfer.freeAssetBytes(in:)`, `AssetByteTransfer.uploadAddress(_:)`;
 /// - whether a receipt is good when the record is saved: `AssetClaims`.
 extension AssetsUpload: ServedEndpoint {
     public static let rules = EndpointRules<Self>(

@@ -154,6 +154,7 @@ struct CascadeSearch: Sendable {
             answer.refused = try answer.cascade.dropHeld(&dependents, operations: operations)
             return answer
         } catch is Dependents.TooManyQuestions {
+            // The request is refused: its records have too many dependents.
             return CascadeAnswer(cascade: Cascade(), isOverLimit: true)
         }
     }

@@ -239,8 +239,8 @@ final class Notifications: Sendable {
                 // next start.
                 isClosed = (error as? StorageError)?.code == .closed
                 settings.logger.debug(
-                    "An outbox could not be cleared; a later save or the next start clears it.",
-                    metadata: ["database": "\(address)"])
+                    "A database's outbox could not be cleared; a later save or the next start clears it.",
+                    metadata: ["database": "\(address)", "error": "\(String(reflecting: error))"])
             }
             state.withLock { state in
                 guard state.runs[address]?.round == nil, isClosed || !cursor.hasLeft else { return }

@@ -73,7 +73,9 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
                 rotatedWebAuthToken: admitted.rotatedWebAuthToken, sender: sender)
         } catch {
             pipeline.meter.recordOutcome(of: sender, credentials, error)
-            throw await pipeline.failure(from: error, credentials, at: address)
+            throw await pipeline.failure(
+                from: error, credentials, at: address,
+                in: "\(E.self) in \(address.container)/\(address.environment)")
         }
     }
 
@@ -210,7 +212,8 @@ package struct ReadRequest<E: ServedEndpoint, Body>: ~Copyable {
                 transferredBytes: receivedBytes, of: context.address,
                 by: credentials.movers(of: sender))
             throw await pipeline.failure(
-                from: error, credentials, at: context.address)
+                from: error, credentials, at: context.address,
+                in: "\(E.self) in \(context.databasePath)")
         }
     }
 }

@@ -22,7 +22,8 @@ final class ErrorTranslation: Sendable {
         fatalErrorHandler.withLock { $0 = handler }
     }
 
-    func failure(from error: any Error) -> RequestFailure {
+    /// - Parameter place: The request's endpoint and address, for the log.
+    func failure(from error: any Error, in place: String? = nil) -> RequestFailure {
         switch error {
         case let failure as RequestFailure:
             return failure
@@ -37,7 +38,7 @@ final class ErrorTranslation: Sendable {
         default:
             logger.error(
                 "An operation failed with an unexpected error; it was answered with INTERNAL_ERROR.",
-                metadata: ["type": "\(type(of: error))"])
+                metadata: ["error": "\(String(reflecting: error))", "request": "\(place ?? "-")"])
             return RequestFailure(
                 ServiceError(.internalError, "The service failed on this operation; try again."))
         }

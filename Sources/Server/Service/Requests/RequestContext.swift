@@ -35,6 +35,15 @@ public struct RequestContext: Sendable {
         }
     }
 
+    /// The database and the caller, for the log.
+    var databasePath: String {
+        let parts = [
+            address.container, "\(address.environment)", scope.map { "\($0)" } ?? "-",
+            caller.userRecordName ?? "-",
+        ]
+        return parts.joined(separator: "/")
+    }
+
     /// The caller's user record name.
     func user() throws -> String {
         guard let user = caller.userRecordName else { throw ServiceError.signInNeeded }
@@ -119,14 +128,23 @@ public struct RequestContext: Sendable {
                 "The query has more than \(limits.filtersPerQuery) filters and sort keys; give it fewer."
             )
         }
-        guard
-            query.filterBy.reduce(0, { $0 + $1.valueBytes }) <= limits.filterBytesPerQuery,
-            query.filterBy.allSatisfy({ $0.value.longestBytes <= limits.filterValueBytes })
-        else {
+        guard query.filterBy.reduce(0, { $0 + $1.valueBytes }) <= limits.filterBytesPerQuery else {
             throw ServiceError.overLimit(
                 """
-                A value of the query has more than \(limits.filterValueBytes) bytes, or all have more \
-                than \(limits.filterBytesPerQuery); give shorter ones.
+                The values of the query's filters have more than \(limits.filterBytesPerQuery) bytes \
+                together; give shorter ones.
+                """)
+        }
+        for filter in query.filterBy where filter.value.longestBytes > limits.filterValueBytes {
+            let name =
+                switch filter.field {
+                case .user(let name): name
+                case .system(let field): field.rawValue
+                }
+            throw ServiceError.overLimit(
+                """
+                The filter of "\(name)" has a value of more than \(limits.filterValueBytes) bytes; \
+                give a shorter one.
                 """)
         }
         guard

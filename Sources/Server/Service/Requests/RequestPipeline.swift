@@ -80,15 +80,16 @@ final class RequestPipeline: Sendable {
     /// The protocol's error. When a user is needed, it has the address of a sign-in page: a path and a query, to which
     /// a server prepends its origin.
     func failure(
-        from error: any Error, _ credentials: Credentials, at address: ContainerAddress
+        from error: any Error, _ credentials: Credentials, at address: ContainerAddress,
+        in place: String
     ) async -> RequestFailure {
-        var failure = components.errors.failure(from: error)
+        var failure = components.errors.failure(from: error, in: place)
         if failure.error.code == .authenticationRequired {
             do {
                 failure.error.redirectURL = try await signIns.address(for: credentials, at: address)
             } catch {
                 // The directory failed, which matters more than the missing user.
-                return components.errors.failure(from: error)
+                return components.errors.failure(from: error, in: place)
             }
         }
         return failure

@@ -64,6 +64,6 @@ struct RecordWriting: Sendable {
             rows,
             RecordAuthor(
                 user: "", device: "", subscriptions: SubscriptionSummary([], owner: nil),
-                ancestorRoom: .init(Limits()), recordsAtOnce: .max))
+                ancestorLimits: .init(Limits()), recordsAtOnce: .max))
     }
 }

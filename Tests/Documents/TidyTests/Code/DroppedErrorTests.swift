@@ -84,14 +84,14 @@ import Testing
             }
             """
         let found = Self.violations(in: SourceText(path: "a.swift", text))
-        #expect(found.map(\.line) == [2, 6, 11, 24, 28])
+        #expect(found.map(\.line) == [2, 6, 10, 11, 22, 24, 28])
     }
 }
 
 /// One catch clause.
 private struct Catch {
-    /// Whether any error ends here without being used. A clause for one kind of error shows by its pattern
-    /// what it drops.
+    /// Whether an error ends here without being used. A pattern shows which errors, but not why they may be
+    /// dropped.
     var dropsTheError: Bool
     var lastLine: Int
 
@@ -103,17 +103,10 @@ private struct Catch {
         while opening < file.code.count, file.code[opening].text != "{" { opening += 1 }
         guard let closing = file.end(of: opening) else { return nil }
         let pattern = file.code[(index + 1)..<opening].map(\.text)
-        let name =
-            switch pattern.first {
-            case nil: "error"
-            case "let", "var": pattern.dropFirst().first ?? "error"
-            default: nil as String?
-            }
-        // A condition in the pattern uses the error, too.
-        let condition = pattern.drop { $0 != "where" }
-        let body = condition + file.code[opening...closing].map(\.text)
-        dropsTheError =
-            name.map { Set(body).isDisjoint(with: Self.endings.union([$0])) } ?? false
+        let names = pattern.indices.dropLast()
+            .filter { ["let", "var"].contains(pattern[$0]) }.map { pattern[$0 + 1] }
+        let body = Set(file.code[opening...closing].map(\.text))
+        dropsTheError = body.isDisjoint(with: Self.endings.union(names + ["error"]))
         lastLine = file.code[closing].line
     }
 }

@@ -8,6 +8,17 @@ import Testing
 
     static let exceptions: [Exception] = []
 
+    static let pythonExceptions: [Exception] = [
+        ("Clients/pyicloud_reminders_test.py", "reminders"),
+        ("Clients/pyicloud_reminders_test.py", "cloudkit"), ("Clients/pyicloud_test.py", "run"),
+        ("Clients/server_to_server_test.py", "run"),
+        ("Fixtures/Formats/Making/make_service.py", "make_records"),
+    ].map { file, function in
+        Exception(
+            path: "Tests/\(file)", about: "function \(function) ",
+            reason: "A list of requests without branches, each of which needs the earlier ones.")
+    }
+
     static func violations(in file: SourceText) -> [Violation] {
         var found: [Violation] = []
         if file.lineCount > linesOfFile {
@@ -22,6 +33,43 @@ import Testing
                 Violation(
                     path: file.path, line: function.line,
                     sentence: "The function \(function.name) has \(function.lineCount) lines, "
+                        + "\(linesOfFunction) at most: give its parts names."))
+        }
+        return found
+    }
+
+    /// A Python function ends before the next line that is not indented more than its first one.
+    static func violations(inPython text: String, _ path: String) -> [Violation] {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        if text.hasSuffix("\n") { lines.removeLast() }
+        var found: [Violation] = []
+        if lines.count > linesOfFile {
+            found.append(
+                Violation(
+                    path: path, line: linesOfFile + 1,
+                    sentence: "The file has \(lines.count) lines, \(linesOfFile) at most: move a "
+                        + "part into a module of its own."))
+        }
+        for (index, line) in lines.enumerated() {
+            let indentation = line.prefix { $0 == " " }
+            let declaration = line.dropFirst(indentation.count)
+            guard declaration.hasPrefix("def ") else { continue }
+            let name = declaration.dropFirst("def ".count).prefix { $0 != "(" }
+            var last = index
+            for next in lines.indices.dropFirst(index + 1) {
+                let text = lines[next].drop { $0 == " " }
+                guard let first = text.first else { continue }
+                // The bracket after the parameters is not indented.
+                let isInside = lines[next].count - text.count > indentation.count || first == ")"
+                guard isInside else { break }
+                last = next
+            }
+            let lineCount = last - index + 1
+            guard lineCount > linesOfFunction else { continue }
+            found.append(
+                Violation(
+                    path: path, line: index + 1,
+                    sentence: "The function \(name) has \(lineCount) lines, "
                         + "\(linesOfFunction) at most: give its parts names."))
         }
         return found
@@ -46,6 +94,13 @@ import Testing
             except: Self.exceptions)
     }
 
+    @Test func pythonFilesAndFunctionsAreShort() throws {
+        let found = try Repository.scripts.filter { $0.hasSuffix(".py") }.flatMap {
+            Self.violations(inPython: try Repository.text($0), $0)
+        }
+        expectNone(found, except: Self.pythonExceptions)
+    }
+
     @Test func foldersAreSmall() {
         let files = Repository.sources + Repository.tests
         expectNone(Self.violations(inFoldersOf: files.map(\.path)))
@@ -64,6 +119,10 @@ import Testing
             ])
         let lines = String(repeating: "// A line.\n", count: 401)
         #expect(Self.violations(in: SourceText(path: "c.swift", lines)).map(\.line) == [401])
+        let python =
+            "class A:\n    def long(\n        self\n    ):\n"
+            + String(repeating: "        a()\n\n", count: 35) + "\ndef short():\n    b()\n"
+        #expect(Self.violations(inPython: python, "a.py").map(\.line) == [2])
         let paths = (0..<26).map { "Sources/A/F\($0).swift" } + ["Sources/B/F.swift"]
         #expect(Self.violations(inFoldersOf: paths).map(\.path) == ["Sources/A"])
     }

@@ -4,8 +4,8 @@ import Testing
 /// Words of this project's own are not used if the field has one.
 @Suite struct WordTests {
     enum Place: CaseIterable {
-        /// The help texts of commands, and all other strings.
-        case code, comments, help, messages, documents
+        /// The help texts of commands, and all other strings; all of a script.
+        case code, comments, help, messages, documents, scripts
     }
 
     struct Word {
@@ -30,14 +30,18 @@ import Testing
         }
     }
 
+    private static let prose: Set<Place> = [.comments, .help, .documents, .scripts]
+
     static let banned: [Word] = [
         Word("storehouse", "storage engine"),
         Word("schema book", "schema cache"),
         Word("index book", "index manager"),
         Word("news", "outbox event, change, notification"),
-        Word("told", "notified", in: [.code, .help, .messages]),
-        Word("anew", "again; made anew: recreated", in: [.comments, .help, .messages, .documents]),
-        Word("whoever", "the user who …", in: [.comments, .help, .messages, .documents]),
+        Word("told", "notified", in: [.code, .help, .messages, .documents, .scripts]),
+        Word("anew", "again; made anew: recreated", in: prose.union([.messages])),
+        Word("whoever", "the user who …", in: prose.union([.messages])),
+        Word("nobody", "no user, no one", in: prose),
+        Word("somebody", "a user, someone", in: prose),
         Word("untold", "unreported"),
         Word("index drive", "access path"),
         Word("ordered walk", "ordered index scan"),
@@ -84,6 +88,20 @@ import Testing
             reason: "The table names columns of the file."),
     ]
 
+    static let scriptExceptions: [Exception] = [
+        Exception(
+            path: "Apps/Shopping/Web/Page/sheets.js", about: "\"somebody\"",
+            reason: "The page shows it for a person without a name."),
+        Exception(
+            path: "Scripts/story.py", about: "\"wings\"", reason: "A list has chicken wings."),
+        Exception(
+            path: "Tests/Clients/pyicloud_reminders_test.py", about: "\"rooms\"",
+            reason: "The field of a record."),
+        Exception(
+            path: "Tests/Fixtures/Formats/Making/make_service.py", about: "\"nobody\"",
+            reason: "The name of a record in stored files."),
+    ]
+
     static let messageExceptions: [Exception] = [
         "RecordFile/RecordFile", "RecordFile/RecordFile+Invariants",
         "Records/SQLiteTransaction+Zones",
@@ -119,6 +137,10 @@ import Testing
         violations(in: text, path, 1, .documents)
     }
 
+    static func violations(inScript text: String, _ path: String) -> [Violation] {
+        violations(in: text, path, 1, .scripts)
+    }
+
     private static func violations(
         in text: String, _ path: String, _ firstLine: Int, _ place: Place
     ) -> [Violation] {
@@ -128,9 +150,9 @@ import Testing
         for (offset, line) in text.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
         {
-            // A joined word of a string is a stored name.
+            // A joined word of a string is a stored name; one of a script, the browser's.
             let words: [String] =
-                place == .messages
+                [.messages, .scripts].contains(place)
                 ? line.lowercased().split { !$0.isLetter }.map(String.init) : words(of: line)
             for word in candidates where words.contains(word.words) {
                 found.append(
@@ -177,8 +199,16 @@ import Testing
 
     @Test func codeHasNoBannedWords() {
         expectNone(
-            (Repository.sources + Repository.tests).flatMap(Self.violations),
+            (Repository.sources + Repository.tests + Repository.macros + Repository.otherPackages)
+                .flatMap(Self.violations),
             except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
+    }
+
+    @Test func scriptsHaveNoBannedWords() throws {
+        let found = try Repository.scripts.flatMap {
+            Self.violations(inScript: try Repository.text($0), $0)
+        }
+        expectNone(found, except: Self.scriptExceptions)
     }
 
     @Test func messagesHaveNoBannedWords() {
@@ -223,5 +253,8 @@ import Testing
         #expect(
             Self.violations(inDocument: "One.\nA house.", "a.md").map(\.description)
                 == ["a.md:2: The word \"house\" is not the field's: write module."])
+        #expect(
+            Self.violations(inScript: "key = 'ArrowUp'\nis_told = 1  # anew", "a.py").map(\.line)
+                == [2, 2])
     }
 }

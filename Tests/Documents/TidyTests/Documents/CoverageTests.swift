@@ -9,7 +9,7 @@ import Testing
         var line: Int
         var requirement: String
         var state: String
-        /// As `Suite.function`; for a program its path below Tests.
+        /// As `Suite.function`, or a suite for the rest of its tests; for a program its path below Tests.
         var tests: [String]
     }
 
@@ -37,7 +37,9 @@ import Testing
             var found: [Violation] = []
             switch row.state {
             case "works", "partly":
-                if row.tests.isEmpty { found.append(violation("name a test that shows it.")) }
+                if row.tests.allSatisfy(tests.suites.contains) {
+                    found.append(violation("name a test that shows it."))
+                }
             case "not yet":
                 if !row.tests.isEmpty {
                     found.append(violation("it is not there yet but names a test."))
@@ -45,7 +47,10 @@ import Testing
             default:
                 found.append(violation("a state is works, partly or not yet."))
             }
-            for test in row.tests where tests[test].isEmpty && !programs.contains("Tests/" + test) {
+            for test in row.tests
+            where tests[test].isEmpty && !tests.suites.contains(test)
+                && !programs.contains("Tests/" + test)
+            {
                 found.append(
                     violation(
                         "there is no test \(test); name one as Suite.function, or a program by "
@@ -85,16 +90,17 @@ import Testing
         let file = SourceText(
             path: "a.swift", "@Suite struct ATests { @Test func one() {}; func two() {} }")
         let text = """
-            | A1 | first | works | Said so. `ATests.one` `Clients/a.py` |
+            | A1 | first | works | Said so. `ATests.one` `Clients/a.py` and the rest of `ATests` |
             | A2 | second | partly | `one` |
             | A3 | third | works | `ATests.two` |
             | A4 | fourth | works | It does. |
             | A5 | fifth | not yet | `ATests.one` |
             | A6 | sixth | perhaps | `Clients/b.py` |
+            | A7 | seventh | works | `ATests` |
             """
         let found = Self.violations(
             in: Self.rows(of: text), TestIndex([file]), programs: ["Tests/Clients/a.py"])
-        #expect(found.map(\.line) == [2, 3, 4, 5, 6, 6])
+        #expect(found.map(\.line) == [2, 3, 4, 5, 6, 6, 7])
     }
 }
 

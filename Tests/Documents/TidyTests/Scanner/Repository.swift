@@ -34,6 +34,17 @@ enum Repository {
     static let tests = swift(below: "Tests")
     /// The package of the macros, next to this one.
     static let macros = swift(below: "Macros")
+    /// The measurements and the examples, which are packages of their own.
+    static let otherPackages = swift(below: "Benchmarks") + swift(below: "Examples")
+
+    /// The paths of the programs in other languages than Swift and C, and of the manifest.
+    static let scripts: [String] = {
+        let below = ["Apps", "Benchmarks", "Tests"].flatMap(paths).filter { path in
+            [".js", ".py", ".sh"].contains { path.hasSuffix($0) }
+        }
+        let scripts = paths(below: "Scripts").filter { !$0.contains("__pycache__") }
+        return [".ci/run", "Package.swift"] + scripts + below
+    }()
 
     /// The pages about the present state; the changelog and the decisions describe the past.
     static let documents: [String] = {

@@ -10,17 +10,23 @@ struct TestIndex: Sendable {
     /// Suites whose name another file declares too, so that `Suite.function` is ambiguous.
     let repeatedSuites: [Violation]
 
+    /// The names of the types that have tests.
+    let suites: Set<String>
+
     static let all = TestIndex(Repository.tests)
 
     init(_ files: [SourceText]) {
         var tests: [String: [Test]] = [:]
+        var suites: Set<String> = []
         for file in files {
             for function in file.functions where function.isTest {
                 let name = (function.type.map { $0 + "." } ?? "") + function.name
                 tests[name, default: []].append(Test(file: file, function: function))
+                if let suite = function.type { suites.insert(suite) }
             }
         }
         self.tests = tests
+        self.suites = suites
         repeatedSuites = Self.repeatedSuites(in: files)
     }
 

@@ -191,7 +191,7 @@ def make_records(alice, bob, carol, api_token):
         "container": CONTAINER, "environment": "development", "nonce": "nonce",
         "identityToken": identity_token("subject-1", "nonce")})
     alice.ask("users/permission", {"userDiscoverability": True}, "public")
-    # Before the records, so that changes have somebody to be told to.
+    # Before the records, so that their changes have a receiver.
     alice.make_zone("Trips")
     alice.make_zone("Gone")
     alice.make_zone("Purged")
@@ -258,7 +258,7 @@ def make_records(alice, bob, carol, api_token):
     shared = {"zoneName": "Trips", "ownerRecordName": alice.record_name}
     bob.create("bob's bed", shared, "shared", parent="hut", name=text("Bob's bed"))
     facts["sharedToken"] = bob.ask("changes/database", {}, "shared")["syncToken"]
-    # A share that is open to whoever has the link, of a whole zone.
+    # A share that is open to everyone with the link, of a whole zone.
     alice.make_zone("Open")
     opened = alice.create("cloudkit.zoneshare", "Open", record_type="cloudkit.share",
                           more={"publicPermission": "READ_ONLY"})
@@ -365,7 +365,7 @@ def main():
         facts["carol"] = carol.record_name
         begin_long_changes(carol)
         service.kill()
-    # Without the service nothing is told, so what is to be told stays in the outbox.
+    # Without the service nothing is sent, so the notifications stay in the outbox.
     stratus("zone", "purge", "--data", DATA, "--container", CONTAINER, "--environment",
             "development", "--user", "alice@example.org", "--zone", "Purged")
     facts["password"] = PASSWORD
