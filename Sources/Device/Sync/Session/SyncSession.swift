@@ -220,7 +220,9 @@ public struct SyncSession: Sendable {
     /// Whether every zone was fetched to its end or given up, or is not to be fetched now.
     var areZonesDone: Bool { zonesToFetch.allSatisfy { isDone($0) } }
 
-    func isDone(_ zone: ZoneID) -> Bool { zonesGivenUp.contains(zone) || !fetchScope.contains(zone) }
+    func isDone(_ zone: ZoneID) -> Bool {
+        zonesGivenUp.contains(zone) || !fetchScope.contains(zone)
+    }
 
     /// The result of ``next(at:only:)``, without beginning an operation.
     public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {
