@@ -136,43 +136,6 @@ import Testing
         #expect(session.next(at: 5) == .perform(.fetchDatabaseChanges))
     }
 
-    @Test func fetchingAndSendingAlternate() {
-        var session = SyncSession.prepared(hasPendingChanges: true)
-        var now = 0.0
-        var turns: [String] = []
-        for _ in 0..<8 {
-            session.notified()
-            switch session.perform(&now) {
-            case .fetchDatabaseChanges:
-                turns.append("fetch")
-                _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
-            case .fetchZoneChanges(let zone):
-                turns.append("zone")
-                session.zonePageFetched(zone, moreComing: false, hasPendingChanges: true, at: now)
-            case .send:
-                turns.append("send")
-                _ = session.sent([.saved("a")], at: now)
-            default: turns.append("?")
-            }
-        }
-        #expect(turns == ["fetch", "zone", "send", "fetch", "zone", "send", "fetch", "zone"])
-    }
-
-    @Test func notificationDuringFetchCausesAnotherFetch() {
-        var session = SyncSession.prepared()
-        var now = 0.0
-        #expect(session.perform(&now) == .fetchDatabaseChanges)
-        session.notified()
-        _ = session.databaseFetched(changed: [], deleted: [], at: now)
-        #expect(session.perform(&now) == .fetchDatabaseChanges)
-        _ = session.databaseFetched(changed: [], deleted: [], at: now)
-        session.notified(of: .list)
-        #expect(session.perform(&now) == .fetchZoneChanges(.list))
-        session.notified(of: .list)
-        session.zonePageFetched(.list, moreComing: false, hasPendingChanges: false, at: now)
-        #expect(session.perform(&now) == .fetchZoneChanges(.list))
-    }
-
     @Test func failedFetchIsRetried() {
         var session = SyncSession.prepared()
         var now = 0.0
@@ -386,38 +349,5 @@ import Testing
         _ = session.perform(&now)
         session.nothingToSend()
         #expect(session.isAtRest)
-    }
-
-    /// Other devices write during every fetch of the zone.
-    ///
-    /// - Parameter isHeld: Whether another zone waits that must not be fetched now.
-    @Test(arguments: [false, true]) func hintsDuringEveryFetchDoNotKeepChangesFromBeingSent(
-        isHeld: Bool
-    ) {
-        var session = SyncSession.prepared(hasPendingChanges: true)
-        var now = 0.0
-        if isHeld {
-            session.notified(of: .other)
-            session.fetchScope = FetchScope { $0 == .list }
-        }
-        var operations: [String] = []
-        for _ in 0..<12 {
-            switch session.perform(&now) {
-            case .fetchDatabaseChanges:
-                operations.append("fetch")
-                if isHeld { session.notified() }
-                _ = session.databaseFetched(changed: [.list], deleted: [], at: now)
-            case .fetchZoneChanges(let zone):
-                operations.append("zone")
-                session.notified(of: zone)
-                session.zonePageFetched(zone, moreComing: false, hasPendingChanges: true, at: now)
-            case .send:
-                operations.append("send")
-                _ = session.sent([.saved("a")], at: now)
-            default: operations.append("?")
-            }
-        }
-        #expect(operations.count { $0 == "send" } >= 3, "\(operations)")
-        #expect(operations.count { $0 == "zone" } >= 3, "\(operations)")
     }
 }
