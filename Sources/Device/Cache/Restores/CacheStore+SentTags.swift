@@ -14,10 +14,7 @@ extension CacheStore {
     /// The newest change tag of each epoch that this device got for saves and deletions since the zone's token.
     func sentTags(of id: ZoneID) throws -> [String] {
         try read { database in
-            guard let zone = try zone(id, database) else { return [] }
-            let tags = try sentTags(of: zone, database)
-            checkedTags.withLock { $0[zone.key] = tags }
-            return tags
+            try zone(id, database).map { try sentTags(of: $0, database) } ?? []
         }
     }
 
@@ -78,16 +75,6 @@ extension CacheStore {
     /// Removes the tags: the zone's token covers everything that was sent, or nothing of it remains.
     func forgetSentTags(of zone: ZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
-    }
-
-    /// Removes the tags that the request for the last page had; those that were added since are checked by the next
-    /// fetch.
-    func forgetCheckedTags(of zone: ZoneRow, _ database: Database) throws {
-        guard let checked = checkedTags.withLock({ $0[zone.key] }) else {
-            return try forgetSentTags(of: zone, database)
-        }
-        let added = try sentTags(of: zone, database).filter { !checked.contains($0) }
-        try setSentTags(added, of: zone, database)
     }
 
     private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }

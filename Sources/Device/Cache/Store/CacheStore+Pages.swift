@@ -56,7 +56,7 @@ extension CacheStore {
         try write { database, outcome in
             // A zone that was deleted here during the request stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
-            var hasPending = try hasPendingChanges(in: zone, database)
+            let hasPending = try hasPendingChanges(in: zone, database)
             try noteTimes(
                 fetched: page.records.compactMap(\.modifiedMilliseconds), database)
             var lost = try lostHistory(of: zone, database)
@@ -101,8 +101,6 @@ extension CacheStore {
                     }
                 }
                 if outcome.haltReason != nil { return }
-                // A record may be in a page twice, in two states.
-                if !hasPending { hasPending = try hasPendingChanges(in: zone, database) }
                 types = try file.types(database)
             }
             try receiveDeletions(of: page, zone, &lost, &outcome, database)
@@ -185,7 +183,7 @@ extension CacheStore {
             try resolveNotedConflicts(in: zone, &outcome, database)
             try requeueUnanswered(in: zone, database)
         }
-        try forgetCheckedTags(of: zone, database)
+        try forgetSentTags(of: zone, database)
         try setAwaited(false, zone, database)
     }
 

@@ -32,8 +32,6 @@ final class CacheStore: Sendable {
     let held = Mutex<[Int64: ZoneID]>([:])
     /// The user for whom this process syncs, from its first operation on.
     let syncedUser = Mutex<String?>(nil)
-    /// The change tags that the last request for each zone's changes had; see `CacheStore+SentTags.swift`.
-    let checkedTags = Mutex<[Int64: [String]]>([:])
     /// The maximum number and size in bytes of reports that are kept for the app.
     let reportLimits: (count: Int, bytes: Int)
     let world: World

@@ -32,13 +32,10 @@ extension CacheStore {
                     baseSystem = NULL, baseParent = NULL, baseFields = NULL, isMadeAnew = 0,
                     isUncertain = 0, earlier = x'' WHERE zone = ?
                 """, arguments: [row.key])
-        // A value without a time of its own is as old as the record was at the service.
         try database.execute(
             sql: """
                 INSERT OR IGNORE INTO pending (zone, name, kind, generation, edited, isSentAgain)
-                SELECT zone, name, 0, 1,
-                    coalesce(json_extract(CAST(system AS TEXT), '$.modified'), ?),
-                    system IS NOT NULL FROM record WHERE zone = ?
+                SELECT zone, name, 0, 1, ?, system IS NOT NULL FROM record WHERE zone = ?
                 """, arguments: [nowMilliseconds, row.key])
         try removeSystem(ofRecordsIn: row, database)
     }

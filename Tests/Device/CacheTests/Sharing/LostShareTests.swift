@@ -120,35 +120,4 @@ import Testing
             #expect(try phone.texts() == ["root": "1"])
         }
     }
-
-    /// Without a version of the service's it is unknown whether the share was lost or ended: it is reported as missing,
-    /// with its participants.
-    @Test func shareThatMayHaveBeenEndedIsReportedAsMissing() async throws {
-        try await folder.run("tablet", user: Self.bo) { try await $0.sync() }
-        try await folder.save("root", on: "phone", isFetched: true)
-        try await folder.run("phone") { phone in
-            try await share(false, in: phone)
-            await phone.fetchSoon(CKRecordZone.ID.list)
-            try await phone.sync()
-        }
-        try await folder.run("laptop") { laptop in
-            try await laptop.sync()
-            let shares = try await laptop.records(
-                ofType: CKRecord.SystemType.share, inZoneWith: CKRecordZone.ID.list)
-            try await laptop.stopSharing(try #require(shares.first?.recordID))
-            try await laptop.sync()
-        }
-        try await folder.run("phone") { phone in
-            try phone.store.dropToken(of: .list, lastIntactVersion: nil)
-        }
-        try await folder.run("phone") { phone in
-            try await phone.sync()
-            var missing: [CKRecord] = []
-            for report in try await phone.reports() {
-                if case .sharesLost = report.event { Issue.record("\(report)") }
-                if case .recordsMissing(let records) = report.event { missing += records }
-            }
-            #expect(missing.compactMap { ($0 as? CKShare)?.participants.count } == [2])
-        }
-    }
 }

@@ -71,28 +71,4 @@ import Testing
             #expect(try device.texts() == ["a": "3", "b": "1", "c": "1"])
         }
     }
-
-    /// A value without a time of its own is as old as its record, whichever device recreates the lost zone.
-    @Test(arguments: [false, true], [false, true])
-    func newerValueOfALostZoneWins(isPhoneFirst: Bool, isFieldWise: Bool) async throws {
-        let cloud = RealService()
-        let resolver: any ConflictResolver =
-            isFieldWise ? FieldWise(fieldTimesKey: nil) : LatestEditWins(editDateKey: nil)
-        let phone = try Device(cloud, resolver: resolver)
-        let tablet = try Device(cloud, resolver: resolver)
-        for device in [phone, tablet] { try await device.sync() }
-        let copy = try cloud.copy()
-        cloud.pass()
-        try phone.save("a", "old")
-        for device in [phone, tablet, phone] { try await device.sync() }
-        cloud.pass()
-        try tablet.save("a", "new")
-        for _ in 0..<2 { try await tablet.sync() }
-        try cloud.restore(copy)
-        cloud.pass()
-        let order = isPhoneFirst ? [phone, tablet] : [tablet, phone]
-        for device in order + order { try await device.sync() }
-        for device in order { #expect(try device.texts() == ["a": "new"]) }
-        #expect(try await cloud.record("a")?["text"] == .string("new"))
-    }
 }
