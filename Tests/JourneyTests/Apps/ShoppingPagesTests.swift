@@ -168,7 +168,7 @@ struct ShoppingPagesTests {
         try browser.enterFrame(titled: phone)
         try browser.type(text, into: "#item-file")
         try browser.wait(
-            "document.querySelector('#item-sheet .outcome.bad')?.textContent.includes('no picture')"
+            "document.querySelector('#item-sheet .outcome.bad')?.textContent.includes('not a picture')"
         )
         #expect(demo.end(with: SIGTERM) == 0)
     }

@@ -5,9 +5,18 @@ import Synchronization
 ///
 /// Started with `posix_spawn`: Foundation's `Process` on Linux reads past the end of a buffer when it
 /// looks for open files, and crashes the tests if they have more than about 1,300.
+///
+/// A test that fails does not end what it started. What still runs when the tests end is killed then: it would keep
+/// the tests' output open, for whose end `swift test` waits.
 package final class ChildProcess: Sendable {
     package let identifier: pid_t
     private let status = Mutex<Int32?>(nil)
+    private static let running = Mutex<Set<pid_t>>([])
+    private static let killsAtExit: Void = {
+        atexit {
+            ChildProcess.running.withLock { for identifier in $0 { kill(identifier, SIGKILL) } }
+        }
+    }()
 
     /// Starts a program, which inherits no open files except these.
     ///
@@ -47,6 +56,8 @@ package final class ChildProcess: Sendable {
             throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .ENOENT)
         }
         self.identifier = identifier
+        Self.killsAtExit
+        Self.running.withLock { _ = $0.insert(identifier) }
     }
 
     /// Sends a signal, or none for 0, and waits for the end.
@@ -70,6 +81,7 @@ package final class ChildProcess: Sendable {
     package static func wait(for identifier: pid_t) -> Int32 {
         var word: Int32 = 0
         while waitpid(identifier, &word, 0) < 0, errno == EINTR {}
+        running.withLock { _ = $0.remove(identifier) }
         return word & 0x7f == 0 ? (word >> 8) & 0xff : word & 0x7f
     }
 }
