@@ -1,7 +1,8 @@
 import GRDB
 import Synchronization
 
-/// The connections of in-memory databases that are no longer used, kept for the next databases of a simulation.
+/// The connections of in-memory databases that are no longer used, kept for the next databases of the process: a
+/// simulation's and a test's clouds.
 ///
 /// Most of the cost of a new database is its connection, which prepares each statement once
 /// (Documentation/Simulation.md). A spare one whose content was replaced by that of a new database behaves like a new
@@ -14,6 +15,9 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
 
     /// How many are kept of each kind.
     private static var limit: Int { 24 }
+    /// A database keeps the pages of deleted rows; a larger one is not kept, so that a test with much data does not
+    /// leave its memory to the others.
+    private static var greatestPageCount: Int { 1_024 }
 
     private let spares = Mutex<[String: [Spare]]>([:])
 
@@ -23,9 +27,23 @@ package final class SpareConnections<Companion: Sendable>: Sendable {
     ///   - companion: what belongs to the connection.
     ///   - kind: databases of one kind have the same tables.
     package func give(_ queue: DatabaseQueue, _ companion: Companion, kind: String) {
+        guard Self.isSmall(queue) else { return }
         spares.withLock { spares in
             guard spares[kind, default: []].count < Self.limit else { return }
             spares[kind, default: []].append(Spare(queue: queue, companion: companion))
+        }
+    }
+
+    private static func isSmall(_ queue: DatabaseQueue) -> Bool {
+        do {
+            // Reentrant, since the last reference may be released while the connection is in use.
+            let pageCount = try queue.unsafeReentrantRead { database in
+                try Int.fetchOne(database.cachedStatement(sql: "PRAGMA page_count"))
+            }
+            return pageCount ?? .max <= greatestPageCount
+        } catch {
+            // A connection that cannot be read is not worth keeping, and a new one reports why.
+            return false
         }
     }
 

@@ -46,9 +46,6 @@ final class SimulatedCloud: Sendable {
     static let tombstoneSeconds = 20 * 86_400
     static let container = "iCloud.org.example.Simulation"
 
-    /// Databases of earlier worlds of this process, to be reused.
-    private static let spares = SpareDatabases()
-
     let world: SeededWorld
     private let keepsLines: Bool
     private let table: FaultTable
@@ -60,8 +57,7 @@ final class SimulatedCloud: Sendable {
     convenience init(_ world: SeededWorld, pushRate: Double, keepsLines: Bool, table: FaultTable) {
         self.init(
             world, pushRate: pushRate, keepsLines: keepsLines, table: table, disk: nil,
-            storage: SQLiteStorageEngine.inMemory(
-                world: world.world("storage"), spares: Self.spares))
+            storage: SQLiteStorageEngine.inMemory(world: world.world("storage")))
     }
 
     /// Makes a service with its files on a disk.

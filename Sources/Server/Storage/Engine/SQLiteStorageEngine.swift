@@ -61,15 +61,16 @@ public final class SQLiteStorageEngine: StorageEngine {
 
     /// Makes an empty engine in memory. Its data ends with the last reference to it.
     ///
-    /// Reads and writes of one database take turns on the callers' threads.
+    /// Reads and writes of one database take turns on the callers' threads. Its connections are those that former
+    /// engines of the process left, if there are any: their content is replaced, and their statements are prepared.
     ///
     /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
-        inMemory(world: world, spares: nil)
+        inMemory(world: world, spares: .shared)
     }
 
-    /// The same with connections that former engines left.
-    package static func inMemory(world: World, spares: SpareDatabases?) -> SQLiteStorageEngine {
+    /// The same with the connections that some former engines left.
+    package static func inMemory(world: World, spares: SpareDatabases) -> SQLiteStorageEngine {
         do {
             return SQLiteStorageEngine(
                 try MemoryPlacement(world: world, spares: spares), world: world,

@@ -5,6 +5,11 @@ import Synchronization
 /// The connections that databases in memory leave to later ones.
 package typealias SpareDatabases = SpareConnections<Void>
 
+extension SpareConnections where Companion == Void {
+    /// Those of all engines in memory of the process.
+    static let shared = SpareDatabases()
+}
+
 /// The unused database of which databases in memory are copies.
 struct MemoryTemplate: Sendable {
     let kind: String

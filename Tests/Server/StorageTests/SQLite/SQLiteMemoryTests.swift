@@ -124,6 +124,22 @@ import Testing
         #expect(try await engine.check().findings == [])
     }
 
+    @Test func largeDatabaseIsNotKeptForOthers() async throws {
+        let spares = SpareDatabases()
+        do {
+            let engine = SQLiteStorageEngine.inMemory(world: .live, spares: spares)
+            try await engine.directory.createContainer(Self.container)
+            let store = try await engine.store(for: Self.address(0))
+            try await store.writeRecords { writer in
+                try writer.enqueue(Array(repeating: 1, count: 5_000_000))
+            }
+            try await engine.close()
+        }
+        #expect(try spares.take(kind: "records", as: RecordFile.template.content.get()) == nil)
+        let directory = try DirectoryFile.template.content.get()
+        #expect(try spares.take(kind: "directory", as: directory) != nil)
+    }
+
     @Test func throwingWriteIsRolledBack() async throws {
         struct Refusal: Error {}
         let engine = SQLiteStorageEngine.inMemory()
