@@ -53,8 +53,6 @@ final class CacheStore: Sendable {
     let isHere: String
     /// The zones of this database as SQL, for rows that belong to zones.
     var zonesHere: String { "(SELECT id FROM zone WHERE \(isHere))" }
-    /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
-    var nowMilliseconds: Int64 { clock.nowMilliseconds }
 
     init(
         file: CacheFile, scope: CKDatabase.Scope, settings: SyncSettings,
