@@ -1,50 +1,16 @@
 import Foundation
 import GRDB
-import StratusMatching
 import StratusRecords
 import StratusSQLite
 
-/// The declared types, stored in the file so that every process that writes maintains the same
-/// columns.
+/// Declares types, which makes their tables, columns and views.
 extension CacheFile {
-    private static let flag = "types"
-
-    /// The declared types as of this connection's transaction.
-    func types(_ database: Database) throws -> [String: IndexedType] {
-        guard let text = try CacheFlag.value(named: Self.flag, ofDatabase: 0, database) else {
-            return [:]
-        }
-        return try knownTypes.withLock { known in
-            if known.text == text { return known.types }
-            let list = try StoredJSON.decode([IndexedType].self, from: Data(text.utf8))
-            guard list.allSatisfy({ (0..<Int(Int32.max)).contains($0.number) }) else {
-                throw CacheError.damagedNumber
-            }
-            known = (text, Dictionary(list.map { ($0.recordType, $0) }) { $1 })
-            return known.types
-        }
-    }
-
     /// The names of the tables that the declared types must have.
     func tables(ofTypes database: Database) throws -> Set<String> {
         Set(
             try types(database).values.flatMap { type in
                 [type.table] + (type.searchable.isEmpty ? [] : [type.wordTable])
             })
-    }
-
-    func set(_ types: [IndexedType], _ database: Database) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        let text = String(decoding: try encoder.encode(types), as: UTF8.self)
-        try CacheFlag.set(text, named: Self.flag, ofDatabase: 0, database)
-    }
-
-    /// Stores the kinds of values that the columns of a type have.
-    func update(_ type: IndexedType, _ database: Database) throws {
-        var types = try types(database)
-        types[type.recordType] = type
-        try set(types.values.sorted { $0.number < $1.number }, database)
     }
 
     /// Updates columns, words and views to the app's declaration.
@@ -186,76 +152,6 @@ extension CacheFile {
 }
 
 extension IndexedType {
-    /// Writes the columns and words of a record.
-    ///
-    /// - Parameter isNew: whether it has none yet.
-    /// - Returns: whether a column has a kind of value for the first time.
-    mutating func index(
-        _ record: RecordSnapshot, key: Int64, zoneKey: Int64, isNew: Bool = false,
-        _ database: Database
-    ) throws -> Bool {
-        let values = RecordValues(record)
-        var isNewKind = false
-        var arguments: [DatabaseValue] = [
-            key.databaseValue, zoneKey.databaseValue, record.id.zoneID.name.databaseValue,
-            record.id.name.databaseValue,
-        ]
-        for (index, column) in columns.enumerated() {
-            let value = values[column.field]
-            let kinds = KeyKinds(of: value)
-            if !column.kinds.isSuperset(of: kinds) {
-                columns[index].kinds.formUnion(kinds)
-                isNewKind = true
-            }
-            arguments.append(
-                Data(value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing).databaseValue)
-        }
-        let names = columns.indices.map { ", k\($0)" }.joined()
-        let marks = columns.indices.map { _ in ", ?" }.joined()
-        try database.cachedStatement(
-            sql: """
-                INSERT OR REPLACE INTO \(table) (record, zone, zoneName, name\(names))
-                VALUES (?, ?, ?, ?\(marks))
-                """
-        ).execute(arguments: StatementArguments(arguments))
-        if !searchable.isEmpty { try indexWords(of: values, key: key, isNew, database) }
-        return isNewKind
-    }
-
-    private func indexWords(
-        of values: RecordValues, key: Int64, _ isNew: Bool, _ database: Database
-    ) throws {
-        if !isNew {
-            try database.cachedStatement(sql: "DELETE FROM \(wordTable) WHERE record = ?")
-                .execute(arguments: [key])
-        }
-        let insert = try database.cachedStatement(
-            sql: "INSERT INTO \(wordTable) (word, record) VALUES (?, ?)")
-        let words = Set(searchable.flatMap { values[.user($0)]?.searchTokens ?? [] })
-        for word in words { try insert.execute(arguments: [Data(word), key]) }
-    }
-
-    /// Writes the columns of system fields, when only those changed.
-    mutating func indexSystem(
-        _ system: RecordSnapshot.SystemFields?, key: Int64, _ database: Database
-    ) throws -> Bool {
-        let record = RecordSnapshot(
-            id: RecordID(name: "", zoneID: ZoneID(name: "")), type: recordType, system: system)
-        let values = RecordValues(record)
-        var isNewKind = false
-        for (index, column) in columns.enumerated() {
-            guard case .system = column.field else { continue }
-            let value = values[column.field]
-            if columns[index].kinds.insert(KeyKinds(of: value)).inserted { isNewKind = true }
-            try database.cachedStatement(
-                sql: "UPDATE \(table) SET k\(index) = ? WHERE record = ?"
-            ).execute(arguments: [
-                Data(value.flatMap(IndexKey.bytes(of:)) ?? IndexKey.missing), key,
-            ])
-        }
-        return isNewKind
-    }
-
     /// A column for each field, by the JSON of the record.
     fileprivate var viewSQL: String {
         var fields: [String] = []

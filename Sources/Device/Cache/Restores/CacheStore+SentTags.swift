@@ -143,18 +143,4 @@ extension CacheStore {
     func forgetZonesTokens(_ database: Database) throws {
         try setText(nil, named: Self.zonesTokensName, database)
     }
-
-    // MARK: Flags with names of their own
-
-    func text(named name: String, _ database: Database) throws -> String? {
-        try CacheFlag.value(named: name, ofDatabase: scope.rawValue, database)
-    }
-
-    func setText(_ text: String?, named name: String, _ database: Database) throws {
-        if let text {
-            try CacheFlag.set(text, named: name, ofDatabase: scope.rawValue, database)
-        } else {
-            try CacheFlag.remove(named: name, ofDatabase: scope.rawValue, database)
-        }
-    }
 }

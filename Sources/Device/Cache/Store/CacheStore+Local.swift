@@ -283,6 +283,12 @@ extension CacheStore {
         return edited
     }
 
+    /// The field for the times of edits in records of a type; nil if there is none.
+    func fieldTimesKey(ofType type: String) -> String? {
+        guard let key = resolver.fieldTimesKey else { return nil }
+        return typesWithoutFieldTimes.withLock { $0.contains(type) } ? nil : key
+    }
+
     // MARK: Deleting
 
     /// - Returns: whether there was anything to delete.

@@ -76,6 +76,26 @@ extension CacheStore {
         return database.lastInsertedRowID
     }
 
+    private func receivedPrefix(_ zone: ZoneRow) -> String { "received/\(zone.key)/" }
+
+    /// Notes that the running full fetch received a record that is deleted here: if the deletion is discarded, the
+    /// record is not missing at the end of the fetch.
+    func noteReceived(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+        guard zone.isRefetching else { return }
+        try setText("\(zone.pass)", named: receivedPrefix(zone) + name, database)
+    }
+
+    /// Whether the running full fetch received a record that was deleted here at that time.
+    func wasReceived(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> Bool {
+        try zone.isRefetching
+            && text(named: receivedPrefix(zone) + name, database) == "\(zone.pass)"
+    }
+
+    func forgetReceived(in zone: ZoneRow, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE '\(receivedPrefix(zone))%'")
+    }
+
     /// Inserts a new record as it was received; its derived rows and observers are brought up to date from
     /// `CacheOutcome.fetched`.
     ///

@@ -213,6 +213,20 @@ extension CacheStore {
         try CacheFlag.set(
             value, named: flag.rawValue, ofDatabase: flag.isOfFile ? 0 : scope.rawValue, database)
     }
+
+    // MARK: Flags with names of their own
+
+    func text(named name: String, _ database: Database) throws -> String? {
+        try CacheFlag.value(named: name, ofDatabase: scope.rawValue, database)
+    }
+
+    func setText(_ text: String?, named name: String, _ database: Database) throws {
+        if let text {
+            try CacheFlag.set(text, named: name, ofDatabase: scope.rawValue, database)
+        } else {
+            try CacheFlag.remove(named: name, ofDatabase: scope.rawValue, database)
+        }
+    }
 }
 
 /// Flags of a database or of the file as a whole.

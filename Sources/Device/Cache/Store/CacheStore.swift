@@ -53,8 +53,6 @@ final class CacheStore: Sendable {
     let isHere: String
     /// The zones of this database as SQL, for rows that belong to zones.
     var zonesHere: String { "(SELECT id FROM zone WHERE \(isHere))" }
-    /// Now in milliseconds since 1970, by this device's estimate of the service's clock.
-    var nowMilliseconds: Int64 { clock.nowMilliseconds }
 
     init(
         file: CacheFile, scope: CKDatabase.Scope, settings: SyncSettings,
@@ -79,43 +77,8 @@ final class CacheStore: Sendable {
         try readLocalMigrations()
     }
 
-    /// The field for the times of edits in records of a type; nil if there is none.
-    func fieldTimesKey(ofType type: String) -> String? {
-        guard let key = resolver.fieldTimesKey else { return nil }
-        return typesWithoutFieldTimes.withLock { $0.contains(type) } ? nil : key
-    }
-
     /// Reads a consistent snapshot.
     ///
     /// - Throws: errors of SQLite and of the body.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value { try file.read(body) }
-
-    /// Runs one transaction and collects its outcome; its reports are written with it.
-    func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
-        try file.write { try write(in: $0, body) }
-    }
-
-    /// Collects the outcome of a body within an open transaction.
-    func write(
-        in database: Database, _ body: (Database, inout CacheOutcome) throws -> Void
-    ) throws -> CacheOutcome {
-        var outcome = CacheOutcome(scope: scope)
-        writtenRows.withLock { $0 = [:] }
-        try body(database, &outcome)
-        outcome.rows = writtenRows.withLock { $0 }
-        if let fetched = outcome.fetched {
-            outcome.changedIDs.reserveCapacity(outcome.changedIDs.count + fetched.rows.count)
-            for row in fetched.rows { outcome.changedIDs.insert(fetched.id(row)) }
-        }
-        for record in outcome.events.flatMap(\.records) { _ = file.withFiles(record) }
-        try keepReports(of: outcome.events, database)
-        if !outcome.changedIDs.isEmpty {
-            try file.noteChange(of: outcome.changedIDs, in: scope, database)
-        }
-        let others = Set(outcome.rows.keys.lazy.filter { !outcome.changedIDs.contains($0) })
-        if !others.isEmpty {
-            try file.noteChange(of: others, in: scope, isOfSystem: true, database)
-        }
-        return outcome
-    }
 }

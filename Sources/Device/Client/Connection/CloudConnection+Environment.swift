@@ -41,7 +41,8 @@ extension CloudConnection {
             transport =
                 HTTPTransport(
                     origin: text, credentials: credentials, deviceID: deviceID,
-                    network: HTTPTransport.Network(environmentVariables: environmentVariables))
+                    network: HTTPTransport.Network(environmentVariables: environmentVariables),
+                    world: world)
                 ?? UnconfiguredTransport(
                     sentence: "STRATUS_URL is not an http or https address; set it to one such as"
                         + " http://127.0.0.1:8080.", address: text)

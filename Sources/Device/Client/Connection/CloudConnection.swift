@@ -57,7 +57,7 @@ public final class CloudConnection: Sendable {
     /// - Parameters:
     ///   - hasAccount: whether the transport sends a user's credentials. Without them, only the
     ///     public database can be read.
-    ///   - deviceID: stays the same whenever the app is started on this device.
+    ///   - deviceID: stays the same whenever the app is started on this device; nil for a random one.
     ///   - keyStore: where the device keeps the keys of encrypted values.
     ///   - operationFolder: where the device keeps its long-lived operations. By default
     ///     `$XDG_DATA_HOME/stratus/operations`, else `~/.local/share/stratus/operations`. Devices
@@ -67,14 +67,13 @@ public final class CloudConnection: Sendable {
     ///   - world: time and randomness; tests pass their own.
     public convenience init(
         transport: any Transport, environment: ContainerEnvironment = .development,
-        hasAccount: Bool, deviceID: String = World.live.makeUUID().uuidString,
-        world: World = World(),
+        hasAccount: Bool, deviceID: String? = nil, world: World = World(),
         keyStore: any CloudKeyStore = FileKeyStore(), operationFolder: URL? = nil
     ) {
         self.init(
             transport: transport, environment: environment, hasAccount: hasAccount,
-            deviceID: deviceID, world: world, keyStore: keyStore, assetFolder: .shared,
-            operationFolder: operationFolder)
+            deviceID: deviceID ?? world.makeUUID().uuidString, world: world, keyStore: keyStore,
+            assetFolder: .shared, operationFolder: operationFolder)
     }
 
     init(

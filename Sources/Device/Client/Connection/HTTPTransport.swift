@@ -40,7 +40,7 @@ public final class HTTPTransport: Transport {
     let deviceID: String
     let session: WebAuthSession
     let network: Network
-    let world = World.live
+    let world: World
     let limits = Limits()
     /// Whether answers are requested in gzip (decision 26).
     private let takesGzip: Bool
@@ -56,18 +56,20 @@ public final class HTTPTransport: Transport {
     /// - Parameter deviceID: stays the same whenever the app is started on this device.
     /// - Parameter network: trusted certificates and the proxy; read from the environment by
     ///   default.
+    /// - Parameter world: the time limits of requests and the pauses between attempts; tests pass their own.
     /// - Returns: nil when the origin is not an http or https address.
     public convenience init?(
-        origin: String, credentials: Credentials, deviceID: String, network: Network = Network()
+        origin: String, credentials: Credentials, deviceID: String, network: Network = Network(),
+        world: World = .live
     ) {
         self.init(
             origin: origin, credentials: credentials, deviceID: deviceID,
-            knowsExtensions: !origin.hasPrefix(Self.applesOrigin), network: network)
+            knowsExtensions: !origin.hasPrefix(Self.applesOrigin), network: network, world: world)
     }
 
     init?(
         origin: String, credentials: Credentials, deviceID: String, knowsExtensions: Bool,
-        network: Network = Network()
+        network: Network = Network(), world: World = .live
     ) {
         // An origin that was read from a file may end with a line break.
         let origin = origin.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -80,6 +82,7 @@ public final class HTTPTransport: Transport {
         self.deviceID = deviceID
         self.knowsExtensions = knowsExtensions
         self.network = network
+        self.world = world
         session = WebAuthSession(
             token: credentials.webAuthToken, developmentUser: credentials.developmentUser)
     }

@@ -38,6 +38,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     public let operationID: CKOperation.ID
 
     public override convenience init() {
+        // As the other objects of Apple's, it is made without a connection, so without its world.
         self.init(operationID: UUID().uuidString)
     }
 

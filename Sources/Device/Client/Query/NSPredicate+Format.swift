@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 
 // Foundation on Linux has no predicate format strings, and its predicates cannot be inspected. So a
 // format string makes a predicate of a class in this module that stores its expression.
@@ -36,7 +37,10 @@ final class FormatPredicate: NSPredicate {
 
     init(_ expression: PredicateExpression) {
         written = expression
-        super.init(block: { object, _ in PredicateEvaluation(object: object).holds(expression) })
+        // Foundation evaluates a predicate with an object alone.
+        super.init(block: { object, _ in
+            PredicateEvaluation(object: object, now: World.live.now).holds(expression)
+        })
     }
 
     /// Foundation on Linux cannot archive predicates; queries and subscriptions archive

@@ -1,14 +1,14 @@
 import Foundation
 import StratusMatching
 import StratusRecords
-import StratusRuntime
 
 /// Evaluates a predicate with an object: a record or a dictionary.
 ///
 /// A condition that cannot compare its sides is false.
 struct PredicateEvaluation {
     var object: Any?
-    var now = World.live.now
+    /// The time of `NOW()`.
+    var now: Date
 
     func holds(_ expression: PredicateExpression) -> Bool {
         switch expression {

@@ -146,3 +146,17 @@ extension CKRecord {
         }
     }
 }
+
+extension RecordState {
+    /// The record before its unsaved changes.
+    var base: RecordState {
+        var base = self
+        for (key, change) in changes {
+            base.values[key] = change.base
+        }
+        base.changes = [:]
+        base.parentSerial = nil
+        base.sharing = sharing?.base
+        return base
+    }
+}

@@ -83,18 +83,6 @@ struct RecordState: Sendable {
         parentSerial = changeCount
     }
 
-    /// The record before its unsaved changes.
-    var base: RecordState {
-        var base = self
-        for (key, change) in changes {
-            base.values[key] = change.base
-        }
-        base.changes = [:]
-        base.parentSerial = nil
-        base.sharing = sharing?.base
-        return base
-    }
-
     /// Adopts the service's answer to a save, but keeps changes made since the request was built.
     ///
     /// - Parameters:

@@ -124,19 +124,3 @@ public protocol ConflictResolver: Sendable {
         of client: RecordSnapshot, clientEditedMilliseconds: Int64
     ) -> DeletionResolution
 }
-
-extension ConflictResolver {
-    /// No field.
-    public var fieldTimesKey: String? { nil }
-    /// No rules.
-    public var fieldRules: [String: FieldRule] { [:] }
-    /// No fields.
-    public var editStamps: EditStamps { EditStamps() }
-
-    /// The record stays deleted.
-    public func resolveDeletion(
-        of client: RecordSnapshot, clientEditedMilliseconds: Int64
-    ) -> DeletionResolution {
-        .acceptDeletion
-    }
-}

@@ -82,24 +82,6 @@ extension RecordSnapshot {
     package mutating func replace(_ name: String, from other: RecordSnapshot) {
         if let field = other.field(name) { set(field) } else { self[name] = nil }
     }
-
-    /// A hash of a field's state, even if it is absent.
-    package func mark(ofField name: String) -> UInt64 {
-        (field(name) ?? Field(name: name, value: nil)).digest
-    }
-
-    /// A hash of the parent.
-    package var parentMark: UInt64 {
-        Field(name: "\u{1}parent", value: parentRecordName.map { .string($0) }).digest
-    }
-
-    /// The marks of the fields and the parent that differ in another record.
-    package func marks(ofFieldsThatDifferFrom other: RecordSnapshot) -> [UInt64] {
-        let names = Set((fields + other.fields).map(\.name)).sorted()
-        var marks = names.filter { field($0) != other.field($0) }.map { mark(ofField: $0) }
-        if parentRecordName != other.parentRecordName { marks.append(parentMark) }
-        return marks
-    }
 }
 
 extension RecordSnapshot.SystemFields {

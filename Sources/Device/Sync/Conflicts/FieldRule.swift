@@ -18,17 +18,3 @@ public enum FieldRule: String, Hashable, Sendable, CaseIterable {
     /// position between its neighbours.
     case sequence
 }
-
-/// Fields that the cache sets with every edit, for a resolver that compares them.
-public struct EditStamps: Hashable, Sendable {
-    /// A TIMESTAMP: when the record was last edited.
-    public var dateKey: String?
-    /// An INT64: how often the record was edited, beginning with 1.
-    public var countKey: String?
-
-    /// Names the fields that the cache sets; nil means that it sets no field of that kind.
-    public init(dateKey: String? = nil, countKey: String? = nil) {
-        self.dateKey = dateKey
-        self.countKey = countKey
-    }
-}

@@ -7,6 +7,8 @@ struct ListElement: Hashable {
 
     /// The maximum number of removed elements of one value that are distinguished.
     static let removedLimit = 32
+    /// The distance between the positions of neighbours that were never moved.
+    static let gap: Int64 = 1 << 32
 
     /// The elements of a list in order; nil when the value is not a list. The elements of a set are
     /// unique.
@@ -57,6 +59,19 @@ struct ListElement: Hashable {
     /// The field that represents the element's position in the field of times.
     func place(in list: String) -> Field {
         Field(name: "\u{3}\(list)\u{3}\(occurrence)", value: value)
+    }
+
+    /// The positions of elements: the known ones, the others by their order.
+    static func places(
+        of elements: [ListElement], _ list: String, _ times: FieldTimes
+    ) -> [ListElement: Int64] {
+        var places: [ListElement: Int64] = [:]
+        for (index, element) in elements.enumerated() {
+            places[element] =
+                times.milliseconds(of: element.place(in: list), "")
+                ?? Int64(index + 1) * gap
+        }
+        return places
     }
 }
 

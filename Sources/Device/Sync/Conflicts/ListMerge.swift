@@ -77,9 +77,6 @@ struct ListMerge {
 
 /// One device's list, with the time and position of each element.
 struct ListSide {
-    /// The distance between neighbours that were never moved.
-    static let gap: Int64 = 1 << 32
-
     let name: String
     var added: [ListElement: Int64] = [:]
     private var places: [ListElement: Int64] = [:]
@@ -95,8 +92,8 @@ struct ListSide {
         self.times = times
         self.base = Set(base)
         self.editedMilliseconds = editedMilliseconds
-        let basePlaces = Self.places(of: base, name, times)
-        let ownPlaces = Self.places(of: elements, name, times)
+        let basePlaces = ListElement.places(of: base, name, times)
+        let ownPlaces = ListElement.places(of: elements, name, times)
         for element in elements {
             let field = element.field(of: name)
             added[element] =
@@ -114,94 +111,5 @@ struct ListSide {
     func removal(of element: ListElement) -> Int64? {
         times.milliseconds(of: nil, element.removedName(of: name))
             ?? (base.contains(element) ? editedMilliseconds : nil)
-    }
-
-    /// The positions of elements: the known ones, the others by their order.
-    static func places(
-        of elements: [ListElement], _ list: String, _ times: FieldTimes
-    ) -> [ListElement: Int64] {
-        var places: [ListElement: Int64] = [:]
-        for (index, element) in elements.enumerated() {
-            places[element] =
-                times.milliseconds(of: element.place(in: list), "")
-                ?? Int64(index + 1) * gap
-        }
-        return places
-    }
-}
-
-extension FieldTimes {
-    /// Records an edit of a list: when each element was added or removed and, in a sequence, its
-    /// position.
-    mutating func stampList(
-        _ name: String, _ rule: FieldRule, from old: FieldValue?, to new: FieldValue?,
-        known: FieldTimes, at now: Int64
-    ) {
-        guard let old = ListElement.all(of: old, in: name, rule, known),
-            let new = ListElement.all(of: new, in: name, rule, known)
-        else { return }
-        let change = new.difference(from: old)
-        // A change of only the order does not change a set.
-        var inserted: Set<ListElement> = []
-        for case .insert(_, let element, _) in change.insertions { inserted.insert(element) }
-        if rule == .set { inserted.subtract(old) }
-        let places = rule == .sequence ? ListSide.places(of: old, name, known) : [:]
-        if rule == .sequence {
-            // Insertions of two devices may have the same position: giving one another position
-            // moves it.
-            var last: Int64?
-            for element in new where !inserted.contains(element) {
-                if let place = places[element], last.map({ place > $0 }) ?? true {
-                    last = place
-                } else {
-                    inserted.insert(element)
-                }
-            }
-        }
-        for element in new {
-            let field = element.field(of: name)
-            let before = known.milliseconds(of: field, field.name)
-            let gone = known.milliseconds(of: nil, element.removedName(of: name))
-            guard inserted.contains(element) else {
-                set(field, field.name, milliseconds: before ?? 0)
-                continue
-            }
-            let last = max(before ?? .min, gone ?? .min)
-            set(field, field.name, milliseconds: max(now, last == .max ? .max : last &+ 1))
-        }
-        for element in Set(old).subtracting(new) {
-            let field = element.field(of: name)
-            let before = known.milliseconds(of: field, field.name) ?? 0
-            set(nil, element.removedName(of: name), milliseconds: max(now, before + 1))
-        }
-        guard rule == .sequence else { return }
-        stampPlaces(name, of: new, inserted, places)
-    }
-
-    private mutating func stampPlaces(
-        _ name: String, of elements: [ListElement], _ inserted: Set<ListElement>,
-        _ known: [ListElement: Int64]
-    ) {
-        var last: Int64?
-        var index = 0
-        while index < elements.count {
-            let run = elements[index...].prefix { inserted.contains($0) }
-            let next = elements[(index + run.count)...].first.flatMap { known[$0] }
-            let room = Int64(run.count + 1)
-            let low = last ?? (next ?? (room * ListSide.gap)) - room * ListSide.gap
-            let high = next ?? low + room * ListSide.gap
-            let step = (high - low) / room
-            for (offset, element) in run.enumerated() {
-                let mark = element.place(in: name)
-                set(mark, mark.name, milliseconds: low + step * Int64(offset + 1))
-                last = low + step * Int64(offset + 1)
-            }
-            index += run.count
-            guard index < elements.count, let place = next else { continue }
-            let mark = elements[index].place(in: name)
-            set(mark, mark.name, milliseconds: place)
-            last = place
-            index += 1
-        }
     }
 }

@@ -74,7 +74,12 @@ import Testing
 
     @Test func unfinishedSignInTimesOut() async throws {
         try await SignInScene.run { scene, _ in
-            let app = scene.start(world: .init(timeout: { _ in }))
+            // The person's time is over at once, and requests have all of theirs.
+            let world = CloudConnection.World(timeout: { seconds in
+                guard seconds != CKContainer.signInSeconds else { return }
+                try await CloudConnection.World.live.timeout(seconds)
+            })
+            let app = scene.start(world: world)
             let error = await #expect(throws: CKError.self) { try await app.signIn { _ in } }
             #expect(error?.code == .operationCancelled)
             #expect(!app.connection.hasAccount)

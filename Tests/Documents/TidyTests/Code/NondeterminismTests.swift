@@ -9,6 +9,7 @@ import Testing
         case sleep = "sleeps"
         case random = "draws a random number"
         case task = "starts a task"
+        case world = "uses the process's world"
     }
 
     /// Token sequences; the longer ones are calls whose shorter forms have other meanings.
@@ -25,7 +26,7 @@ import Testing
         (.random, ["shuffle", "(", ")"]), (.random, ["SymmetricKey", "(", "size"]),
         (.random, ["Bool", ".", "random"]), (.random, ["getrandom"]), (.random, ["arc4random"]),
         (.task, ["Task", "{"]), (.task, ["Task", "("]), (.task, ["Task", ".", "detached"]),
-        (.task, ["Task", ".", "immediate"]),
+        (.task, ["Task", ".", "immediate"]), (.world, ["World", ".", "live"]),
     ]
 
     /// Exceptions for good: the outermost layer, tests of concurrency itself, and Apple's declarations without a
@@ -89,6 +90,23 @@ import Testing
         + exceptions(
             .sleep, "An app's outermost layer.", ["Apps/Shopping/Terminal/ShoppingSession.swift"])
         + exceptions(
+            .world, "A program's outermost layer.",
+            [
+                "Apps/Notes/Terminal/NotesSession.swift",
+                "Sources/Device/stratus-cache/StratusCacheCommand.swift",
+                "Sources/Simulation/stratus-sim/Run.swift",
+            ])
+        + exceptions(
+            .world, "It names a folder of its own outside the repeated run.",
+            [
+                "Sources/Simulation/Worlds/Files/WorldFolder.swift",
+                "Sources/Simulation/Worlds/Mapping/MappedDevice.swift",
+                "Sources/Testing/Cloud/TestCloud.swift",
+            ])
+        + exceptions(
+            .world, "Foundation evaluates a predicate with an object alone.",
+            ["Sources/Device/Client/Query/NSPredicate+Format.swift"])
+        + exceptions(
             .random, "An app's outermost layer: the default value of an argument.",
             ["Apps/Shopping/Terminal/DeviceFolder.swift"])
         + exceptions(
@@ -128,12 +146,13 @@ import Testing
                 guard index + pattern.count <= code.count,
                     zip(pattern, code[index...]).allSatisfy({ $0 == $1.text })
                 else { continue }
+                let fault = kind == .world ? kind.rawValue : "\(kind.rawValue) past the world"
                 found.append(
                     Violation(
                         path: file.path, line: code[index].line,
                         sentence:
-                            "\(pattern.joined()) \(kind.rawValue) past the world: take it as an "
-                            + "argument, a World of StratusRuntime."))
+                            "\(pattern.joined()) \(fault): take it as an argument, a World of "
+                            + "StratusRuntime."))
             }
         }
         return found
@@ -161,9 +180,10 @@ import Testing
             let h: UInt8 = .random(in: 0...1)
             func i(now: Date = Date.now) { for j in k.shuffled() {} }
             let l = k.shuffled(using: &numbers)
+            func m(world: World = .live, now: Date = World.live.now) {}
             """
         let found = Self.violations(in: SourceText(path: "a.swift", text))
-        #expect(found.map(\.line) == [1, 4, 5, 7, 9, 11, 12, 13, 13])
+        #expect(found.map(\.line) == [1, 4, 5, 7, 9, 11, 12, 13, 13, 15])
         #expect(
             found.first?.description
                 == "a.swift:1: Date() reads the clock past the world: take it as an argument, a World "
