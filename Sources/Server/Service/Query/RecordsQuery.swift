@@ -10,7 +10,7 @@ import StratusWire
 /// Where it is decided:
 /// - which records the caller may read: `readAccess(to:_:in:)` here by grants, `visibleZones(named:_:)` here and
 ///   `ZoneRights.canRead(_:)` by zone and share;
-/// - which filters and sort keys a record type allows: `FilterChecking`, and `RecordOrder` in SortChecking.swift;
+/// - which filters and sort keys a record type allows: `FilterChecking`, and `RecordOrder` in RecordOrder+Schema.swift;
 /// - how long a query may be: `RequestContext.checkLength(of:)`;
 /// - where a page ends: `RequestContext.pageLength(_:)` by records, `RecordSearch` by bytes and by records read;
 /// - whether a continuation marker belongs to the query: `ContinuationMarker`;
