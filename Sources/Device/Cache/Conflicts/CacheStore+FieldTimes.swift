@@ -64,8 +64,8 @@ extension CacheStore {
         by offset: Int64, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try setFlag(.firstClockOffset, "\(offset)", database)
-        var zones: [Int64: ZoneRow] = [:]
-        for zone in try ZoneRow.all(where: isHere, database) { zones[zone.key] = zone }
+        var zones: [Int64: CachedZoneRow] = [:]
+        for zone in try CachedZoneRow.all(where: isHere, database) { zones[zone.key] = zone }
         let rows = try Row.fetchAll(
             database.cachedStatement(
                 sql: """
@@ -100,7 +100,8 @@ extension CacheStore {
     ///
     /// - Returns: whether it is tried again.
     func isTriedWithoutFieldTimes(
-        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
+        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure,
+        _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard failure.code == .invalidArguments || failure.code == .serverRejectedRequest,
