@@ -3,6 +3,8 @@
 /// Reading and writing take constant time. Inlinable, so that each module specialises it for its own keys and values:
 /// it is read at every request, and must not cost as much as generic code across modules.
 ///
+/// With `Int.max` as its capacity it is an order of use: its owner removes the entries, beginning with ``oldestEntry``.
+///
 /// ```swift
 /// var cache = LRUCache<String, Int>(capacity: 2)
 /// cache["a"] = 1
@@ -51,6 +53,13 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable
     package var count: Int { places.count }
+
+    /// The least recently used entry; nil when there is none. Reading it here is no use of it.
+    @inlinable
+    package var oldestEntry: (key: Key, value: Value)? {
+        guard oldest >= 0, let entry = entries[oldest] else { return nil }
+        return (entry.key, entry.value)
+    }
 
     @inlinable
     package subscript(key: Key) -> Value? {

@@ -114,10 +114,8 @@ public final class InProcessTransport: AccountTransport {
     ) async throws -> String {
         let answer = try await respond(UsersCaller.self, EmptyBody(), target, apiToken: apiToken)
         guard let token = answer.rotatedWebAuthToken else {
-            throw ServiceFailure(
-                ServiceError(
-                    .authenticationRequired,
-                    "A token belongs to an account, and no user is signed in; sign in first."))
+            throw CKError.notSignedIn(
+                "A token belongs to an account, and no user is signed in.", at: nil)
         }
         return token
     }

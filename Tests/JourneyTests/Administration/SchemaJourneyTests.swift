@@ -54,6 +54,7 @@ import Testing
         #expect(
             refused.body.contains(
                 "Cannot create or modify field 'color' in record 'Hut' in production schema"))
+        #expect(refused.body.contains(#""stratusErrorCode":1003"#))
         #expect(production.terminate() == 0)
         #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
     }

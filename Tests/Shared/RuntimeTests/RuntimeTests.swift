@@ -122,6 +122,23 @@ import Testing
         #expect(cache.count == 2)
     }
 
+    /// The order of use of entries that only the owner removes.
+    @Test func oldestEntryIsLeastRecentlyUsed() {
+        var order = LRUCache<Int, Void>(capacity: .max)
+        #expect(order.oldestEntry?.key == nil)
+        for key in [1, 2, 3, 1, 4] { order[key] = () }
+        order[3] = nil
+        order[9] = nil
+        var keys: [Int] = []
+        while let oldest = order.oldestEntry {
+            keys.append(oldest.key)
+            order[oldest.key] = nil
+        }
+        #expect(keys == [2, 1, 4])
+        order[5] = ()
+        #expect(order.oldestEntry?.key == 5)
+    }
+
     /// Compares the cache with a simple model, with random reads, writes and removals.
     @Test func cacheEqualsTheModelOverRandomOperations() {
         var seed: UInt64 = 7

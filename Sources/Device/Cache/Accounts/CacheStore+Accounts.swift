@@ -49,7 +49,7 @@ extension CacheStore {
     /// - Returns: the records that were here.
     func removeAll(_ database: Database) throws -> Set<RecordID> {
         var ids: Set<RecordID> = []
-        for zone in try ZoneRow.all(where: isHere, database) {
+        for zone in try CachedZoneRow.all(where: isHere, database) {
             ids.formUnion(try removeRecords(of: zone, database))
         }
         for table in ["zone", "tombstone", "report", "flag"] {

@@ -56,8 +56,9 @@ extension CacheStore {
 
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
         let key = try row.decode(Int64.self, atIndex: PendingRow.columnCount)
-        let zones = try SQLStatement(database, "SELECT \(ZoneRow.columns) FROM zone WHERE id = ?")
-        guard let zone = try zones.bind(1, key).first({ try ZoneRow($0) }) else { return nil }
+        let zones = try SQLStatement(
+            database, "SELECT \(CachedZoneRow.columns) FROM zone WHERE id = ?")
+        guard let zone = try zones.bind(1, key).first({ try CachedZoneRow($0) }) else { return nil }
         let pending = try PendingRow(row, zone: zone.id)
         guard let client = try record(pending.change.id.name, zone, database) else { return nil }
         let held = Set(pending.base?.assetKeys.map(\.key) ?? [])
@@ -179,7 +180,7 @@ extension CacheStore {
 
     /// The receipts that a record's save needs, by checksum.
     func receipts(
-        for record: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
+        for record: RecordSnapshot?, _ zone: CachedZoneRow, _ database: Database
     ) throws -> [String: String] {
         var receipts: [String: String] = [:]
         for (_, key) in record?.assetKeys ?? [] {
@@ -193,7 +194,8 @@ extension CacheStore {
     ///
     /// - Returns: whether the save is tried again.
     func isUploadedAgain(
-        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
+        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure,
+        _ zone: CachedZoneRow,
         _ database: Database
     ) throws -> Bool {
         guard failure.code == .assetNotAvailable, !item.receipts.isEmpty, row.change.attempts == 0

@@ -10,7 +10,7 @@ extension CacheStore {
     /// - Parameter countsRound: whether this counts against the bound of resending; a page of changes
     ///   does not, as each comes from a real edit elsewhere.
     func resolveConflict(
-        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
+        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: CachedZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         if pending.change.kind == .delete {
@@ -24,7 +24,7 @@ extension CacheStore {
     }
 
     private func decide(
-        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: ZoneRow, countsRound: Bool,
+        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: CachedZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         var row = pending
@@ -97,7 +97,7 @@ extension CacheStore {
     /// A record that was deleted here stays deleted, regardless of edits elsewhere, unless it no longer exists and
     /// another record of its name was created since.
     private func keepDeletion(
-        here pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow,
+        here pending: PendingRow, _ server: RecordSnapshot, _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         if try isOfAnotherRecord(server, than: pending, zone, database) {
@@ -113,7 +113,8 @@ extension CacheStore {
 
     /// Whether a record of the service is not the record of a pending deletion.
     func isOfAnotherRecord(
-        _ server: RecordSnapshot, than deletion: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ server: RecordSnapshot, than deletion: PendingRow, _ zone: CachedZoneRow,
+        _ database: Database
     ) throws -> Bool {
         try isRecreated(server, after: deletion.base, database)
             || deletion.base?.isOfAnotherRecord(than: server) == true
@@ -125,7 +126,8 @@ extension CacheStore {
     ///
     /// - Returns: whether the edit is discarded with the former record.
     private func isGivenUp(
-        _ client: RecordSnapshot, for server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ client: RecordSnapshot, for server: RecordSnapshot, _ row: PendingRow,
+        _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         let resolution = resolver.resolveDeletion(
@@ -186,7 +188,7 @@ extension CacheStore {
     /// - Parameter server: the service's record as the service has it.
     private func resolve(
         _ conflict: SyncConflict, as merged: RecordSnapshot, over server: RecordSnapshot,
-        _ row: inout PendingRow, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ row: inout PendingRow, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         if !merged.hasSameContent(as: conflict.client) {
@@ -205,7 +207,8 @@ extension CacheStore {
     }
 
     private func yield(
-        _ conflict: SyncConflict, to server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ conflict: SyncConflict, to server: RecordSnapshot, _ row: PendingRow,
+        _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try removePending(row, database)
@@ -239,7 +242,8 @@ extension CacheStore {
     }
 
     private func rebase(
-        _ row: inout PendingRow, on server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ row: inout PendingRow, on server: RecordSnapshot, _ zone: CachedZoneRow,
+        _ database: Database
     ) throws {
         // The service still has the record that was deleted here, or has it again after a loss; if records have no
         // field of times, only this device knows that.

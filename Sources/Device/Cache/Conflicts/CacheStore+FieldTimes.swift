@@ -10,7 +10,8 @@ extension CacheStore {
     ///
     /// - Returns: whether it is tried again.
     func isTriedWithoutFieldTimes(
-        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure, _ zone: ZoneRow,
+        _ item: OutgoingChange, _ row: inout PendingRow, _ failure: SyncFailure,
+        _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard failure.code == .invalidArguments || failure.code == .serverRejectedRequest,

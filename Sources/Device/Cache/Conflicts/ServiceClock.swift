@@ -174,8 +174,8 @@ extension CacheStore {
         by offset: Int64, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try setFlag(.firstClockOffset, "\(offset)", database)
-        var zones: [Int64: ZoneRow] = [:]
-        for zone in try ZoneRow.all(where: isHere, database) { zones[zone.key] = zone }
+        var zones: [Int64: CachedZoneRow] = [:]
+        for zone in try CachedZoneRow.all(where: isHere, database) { zones[zone.key] = zone }
         let rows = try Row.fetchAll(
             database.cachedStatement(
                 sql: """

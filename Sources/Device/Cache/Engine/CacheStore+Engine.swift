@@ -52,7 +52,7 @@ extension CacheStore {
     /// The zones that were at the service, as far as this device knows.
     func zonesKnown() throws -> [ZoneID] {
         // No answer names the default zone.
-        try read { try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", $0).map(\.id) }
+        try read { try CachedZoneRow.all(where: "\(isHere) AND state IN (1, 5)", $0).map(\.id) }
             .filter { !$0.isDefault }
     }
 
@@ -115,7 +115,7 @@ extension CacheStore {
     func zonesAwaited() throws -> [ZoneID] {
         try read { database in
             let unanswered = Set(try zonesWithUnanswered(database))
-            let others = try ZoneRow.all(
+            let others = try CachedZoneRow.all(
                 where: """
                     \(isHere) AND state = 1 AND id IN
                         (SELECT zone FROM pending WHERE rounds > 0 OR isSentAgain) ORDER BY id
@@ -173,7 +173,7 @@ extension CacheStore {
 
     private func pendingRow(
         _ id: RecordID, _ database: Database
-    ) throws -> (PendingRow, ZoneRow)? {
+    ) throws -> (PendingRow, CachedZoneRow)? {
         guard let zone = try zone(id.zoneID, database),
             let row = try pending(id.name, zone, database), row.failure == nil
         else { return nil }
@@ -182,7 +182,7 @@ extension CacheStore {
 
     /// The change that the engine may send now; nil if it must wait.
     private func engineChange(
-        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ row: PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
         // It waits with its zone, for a newer app, because the zone is detached, or because another one of its name is to be
         // deleted first; or it waits for the zone's changes.
@@ -198,7 +198,7 @@ extension CacheStore {
     /// its record is missing, and one into a zone that is created again, where other devices may have deleted what they
     /// sent again.
     private func waitsForChanges(
-        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ row: PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Bool {
         if row.isUnanswered || row.waitsForDeletion { return true }
         if row.isSentAgain, zone.state == .existing, zone.isNew { return true }

@@ -65,7 +65,7 @@ extension CacheStore {
     }
 
     private func zoneIDs(_ database: Database) throws -> [Int64: ZoneID] {
-        Dictionary(try ZoneRow.all(where: isHere, database).map { ($0.key, $0.id) }) { $1 }
+        Dictionary(try CachedZoneRow.all(where: isHere, database).map { ($0.key, $0.id) }) { $1 }
     }
 
     /// Calls a closure with every match, in any order.

@@ -75,7 +75,7 @@ extension CacheStore {
     }
 
     private func replace(
-        _ row: PendingRow, with record: RecordSnapshot?, _ zone: ZoneRow,
+        _ row: PendingRow, with record: RecordSnapshot?, _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try removePending(row, database)

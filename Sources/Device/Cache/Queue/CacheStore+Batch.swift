@@ -27,7 +27,7 @@ extension CacheStore {
 
     /// The zones whose changes must be fetched before all pending changes can be sent.
     func zonesWithUnanswered(_ database: Database) throws -> [ZoneID] {
-        try ZoneRow.all(
+        try CachedZoneRow.all(
             where: """
                 \(isHere) AND state = 1
                     AND id IN (SELECT zone FROM pending
@@ -104,15 +104,15 @@ extension CacheStore {
     }
 
     /// The zones of this database that exist, by the keys of their rows.
-    private func zonesToSend(_ database: Database) throws -> [Int64: ZoneRow] {
-        let zones = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
+    private func zonesToSend(_ database: Database) throws -> [Int64: CachedZoneRow] {
+        let zones = try CachedZoneRow.all(where: "\(isHere) AND state = 1", database)
         return Dictionary(zones.map { ($0.key, $0) }) { $1 }
     }
 
     /// Adds the change that was begun to a batch, after the changes that it needs.
     private func take(
         _ walk: inout DependencyWalk<RecordID, OutgoingChange>, into batch: inout Batch,
-        _ zone: ZoneRow, _ database: Database
+        _ zone: CachedZoneRow, _ database: Database
     ) throws {
         while !batch.isFull, let step = walk.next() {
             switch step {
@@ -152,7 +152,7 @@ extension CacheStore {
 
     /// What is sent for a pending change: the change itself, or first the deletion of the former record of its name.
     func outgoing(
-        _ pending: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ pending: PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws -> OutgoingChange {
         let client =
             pending.change.kind == .save
@@ -176,7 +176,7 @@ extension CacheStore {
     ///
     /// False if the deletion would also delete other records that refer to it, or its share.
     func deletesFormer(
-        _ row: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ row: PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Bool {
         guard row.change.kind == .save, row.isRecreated, let base = row.base,
             base.system?.sharing == nil, base.system?.shareRecordName == nil
@@ -193,7 +193,7 @@ extension CacheStore {
 
     /// A pending save in the same zone that is not set aside; nil if there is none.
     private func pendingSave(
-        of id: RecordID, _ zone: ZoneRow, _ database: Database
+        of id: RecordID, _ zone: CachedZoneRow, _ database: Database
     ) throws -> PendingRow? {
         guard id.zoneID == zone.id, let row = try pending(id.name, zone, database),
             row.change.kind == .save, row.failure == nil

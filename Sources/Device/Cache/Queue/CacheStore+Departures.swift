@@ -32,7 +32,7 @@ struct Departures {
     ///
     /// - Returns: whether it did.
     mutating func withholds(
-        _ change: OutgoingChange, _ row: PendingRow, _ zone: ZoneRow, in store: CacheStore,
+        _ change: OutgoingChange, _ row: PendingRow, _ zone: CachedZoneRow, in store: CacheStore,
         _ database: Database
     ) throws -> Bool {
         guard change.client == nil else { return false }
@@ -55,7 +55,7 @@ extension CacheStore {
     ///
     /// - Parameter owners: owners whose quota is exceeded: their saves wait for a long time, while deletions are sent.
     fileprivate func recordsLeft(
-        in zone: ZoneRow, withholding owners: Set<String>, _ database: Database
+        in zone: CachedZoneRow, withholding owners: Set<String>, _ database: Database
     ) throws -> [String: Bool] {
         let rows = try Row.fetchAll(
             database.cachedStatement(
@@ -78,7 +78,7 @@ extension CacheStore {
 
     /// These records, and those whose deletion at the service would also delete them.
     private func holders(
-        of names: Set<String>, _ zone: ZoneRow, _ database: Database
+        of names: Set<String>, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Set<String> {
         var found = names
         var next = names.sorted()

@@ -112,7 +112,7 @@ extension CacheStore {
     /// deleted.
     private func sent(
         _ item: OutgoingChange, _ database: Database
-    ) throws -> (zone: ZoneRow, row: PendingRow)? {
+    ) throws -> (zone: CachedZoneRow, row: PendingRow)? {
         let id = item.change.id
         if let zone = try zone(id.zoneID, database),
             let row = try pending(id.name, zone, database), row.sequence == item.sequence
@@ -131,7 +131,7 @@ extension CacheStore {
     }
 
     private func confirm(
-        _ item: OutgoingChange, _ answer: OutgoingAnswer, _ row: PendingRow, _ zone: ZoneRow,
+        _ item: OutgoingChange, _ answer: OutgoingAnswer, _ row: PendingRow, _ zone: CachedZoneRow,
         _ database: Database
     ) throws {
         var row = row
@@ -200,7 +200,8 @@ extension CacheStore {
 
     /// Lets the zone's changes decide what happened to a record, even if the process ends before they are fetched.
     private func awaitChanges(
-        of zone: ZoneRow, _ row: PendingRow, _ outcome: inout CacheOutcome, _ database: Database
+        of zone: CachedZoneRow, _ row: PendingRow, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws {
         var row = row
         row.change.conflictRounds += 1
@@ -210,14 +211,14 @@ extension CacheStore {
         outcome.staleZones.insert(zone.id)
     }
 
-    private func awaitedName(of zone: ZoneRow) -> String { "awaited/\(zone.key)" }
+    private func awaitedName(of zone: CachedZoneRow) -> String { "awaited/\(zone.key)" }
 
     /// Whether refused changes wait for the changes of a zone.
-    func isAwaited(_ zone: ZoneRow, _ database: Database) throws -> Bool {
+    func isAwaited(_ zone: CachedZoneRow, _ database: Database) throws -> Bool {
         try text(named: awaitedName(of: zone), database) != nil
     }
 
-    func setAwaited(_ isAwaited: Bool, _ zone: ZoneRow, _ database: Database) throws {
+    func setAwaited(_ isAwaited: Bool, _ zone: CachedZoneRow, _ database: Database) throws {
         try setText(isAwaited ? "1" : nil, named: awaitedName(of: zone), database)
     }
 
@@ -254,7 +255,7 @@ extension CacheStore {
                     sql: "\(reset) WHERE errorCode IS NOT NULL AND zone IN \(zonesHere)"
                 ).execute()
                 zones = Set(
-                    try ZoneRow.all(where: "\(isHere) AND state = 4", database).map(\.id))
+                    try CachedZoneRow.all(where: "\(isHere) AND state = 4", database).map(\.id))
             }
             try file.noteChange(of: [], in: scope, database)
             var wanted: [ZoneID] = []

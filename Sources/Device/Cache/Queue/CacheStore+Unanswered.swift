@@ -19,7 +19,7 @@ extension CacheStore {
 
     /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
     /// is still pending did not arrive, or is lost again.
-    func requeueUnanswered(in zone: ZoneRow, _ database: Database) throws {
+    func requeueUnanswered(in zone: CachedZoneRow, _ database: Database) throws {
         // The record was not found; a deletion without a tag would delete one that others created under the name since.
         try database.cachedStatement(
             sql: "DELETE FROM pending WHERE zone = ? AND kind = 1 AND baseSystem IS NULL"
@@ -78,7 +78,7 @@ extension CacheStore {
     }
 
     func repeatableDeletions(
-        in zone: ZoneRow, _ database: Database
+        in zone: CachedZoneRow, _ database: Database
     ) throws -> RepeatableDeletions {
         var deletions = RepeatableDeletions(
             lossMilliseconds: try lossMilliseconds(in: zone, database), unanswered: [:])

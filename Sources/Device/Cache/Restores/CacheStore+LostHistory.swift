@@ -56,7 +56,7 @@ extension CacheStore {
 
     /// Removes the notes of records that a newer app sent again after the last intact version: they are lost once more.
     private func forgetSentAgainElsewhere(
-        in zone: ZoneRow, after intact: Int64, _ database: Database
+        in zone: CachedZoneRow, after intact: Int64, _ database: Database
     ) throws {
         let lost = LostHistory(lastIntactVersion: intact)
         let names = try String.fetchAll(
@@ -73,7 +73,7 @@ extension CacheStore {
     }
 
     /// The history that the service lost; nil if no full fetch after an expiry runs, or its error named no version.
-    func lostHistory(of zone: ZoneRow, _ database: Database) throws -> LostHistory? {
+    func lostHistory(of zone: CachedZoneRow, _ database: Database) throws -> LostHistory? {
         guard zone.isRefetching else { return nil }
         return try lastIntactVersion(of: zone, database).map { LostHistory(lastIntactVersion: $0) }
     }
@@ -88,24 +88,24 @@ extension CacheStore {
         }
     }
 
-    func lastIntactVersion(of zone: ZoneRow, _ database: Database) throws -> Int64? {
+    func lastIntactVersion(of zone: CachedZoneRow, _ database: Database) throws -> Int64? {
         try text(named: flagName(of: zone), database).flatMap { Int64($0) }
     }
 
     func setLastIntactVersion(
-        _ version: Int64?, of zone: ZoneRow, _ database: Database
+        _ version: Int64?, of zone: CachedZoneRow, _ database: Database
     ) throws {
         try setText(version.map { "\($0)" }, named: flagName(of: zone), database)
     }
 
-    private func flagName(of zone: ZoneRow) -> String { "lastIntactVersion/\(zone.key)" }
+    private func flagName(of zone: CachedZoneRow) -> String { "lastIntactVersion/\(zone.key)" }
 
     /// Handles a record of the service of which this device may have a later state, or its
     /// deletion.
     ///
     /// - Returns: whether it was handled; otherwise the service's record is the newest.
     func resolveLostRecord(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard let history = lost else { return false }
@@ -160,7 +160,7 @@ extension CacheStore {
     ///
     /// - Returns: whether it was lost.
     func sendLost(
-        _ name: String, _ zone: ZoneRow, _ lost: inout LostHistory?, _ database: Database
+        _ name: String, _ zone: CachedZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
         // A share cannot be created by a save.
         guard let history = lost, let here = try record(name, zone, database),
@@ -193,7 +193,7 @@ extension CacheStore {
     /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
     /// - Returns: whether the record is sent as a new one, or waits to be sent.
     func sendLostAgain(
-        _ name: String, created: Int64?, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ name: String, created: Int64?, _ zone: CachedZoneRow, _ lost: inout LostHistory?,
         _ database: Database
     ) throws -> Bool {
         guard lost != nil, let here = try record(name, zone, database),
@@ -213,7 +213,7 @@ extension CacheStore {
     /// is of another epoch, such as one saved after a restore. The zone's changes, not fetched yet, will show whether
     /// something was deleted or lost.
     func mayBeLost(
-        _ row: PendingRow, _ server: RecordSnapshot?, _ zone: ZoneRow, _ database: Database
+        _ row: PendingRow, _ server: RecordSnapshot?, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Bool {
         // A refused change may be sent again before the zone's changes are fetched, which may never happen.
         let rounds = row.change.conflictRounds

@@ -6,22 +6,22 @@ import StratusSync
 /// Repeats deletions that the service lost, or did not receive before it lost the record: another device, which does
 /// not know of the deletion, sends the record again.
 extension CacheStore {
-    private func lossName(of zone: ZoneRow) -> String { "historyLost/\(zone.key)" }
+    private func lossName(of zone: CachedZoneRow) -> String { "historyLost/\(zone.key)" }
 
     /// Notes that the service has now lost history of a zone.
-    func noteLoss(in zone: ZoneRow, _ database: Database) throws {
+    func noteLoss(in zone: CachedZoneRow, _ database: Database) throws {
         try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
     }
 
     /// When this device last learned that the service lost history of the zone, or of the database, which counts as
     /// a zone's token does not show a loss of later changes; nil if never.
-    func lossMilliseconds(in zone: ZoneRow, _ database: Database) throws -> Int64? {
+    func lossMilliseconds(in zone: CachedZoneRow, _ database: Database) throws -> Int64? {
         try [lossName(of: zone), Self.databaseLossName].compactMap {
             try text(named: $0, database).flatMap { Int64($0) }
         }.max()
     }
 
-    func forgetLoss(in zone: ZoneRow, _ database: Database) throws {
+    func forgetLoss(in zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: lossName(of: zone), database)
         try setText(nil, named: returnedName(of: zone), database)
     }
@@ -35,7 +35,7 @@ extension CacheStore {
     /// they had arrived.
     /// - Returns: whether it was deleted.
     func repeatDeletion(
-        of server: RecordSnapshot, _ deletions: RepeatableDeletions, _ zone: ZoneRow,
+        of server: RecordSnapshot, _ deletions: RepeatableDeletions, _ zone: CachedZoneRow,
         _ database: Database
     ) throws -> Bool {
         let name = server.id.name
@@ -62,7 +62,8 @@ extension CacheStore {
 
     /// Whether a record of this name may be deleted again.
     func mayRepeat(
-        _ deletions: RepeatableDeletions, of name: String, _ zone: ZoneRow, _ database: Database
+        _ deletions: RepeatableDeletions, of name: String, _ zone: CachedZoneRow,
+        _ database: Database
     ) throws -> Bool {
         if deletions.unanswered[name] != nil { return true }
         guard deletions.isAfterLoss else { return false }
@@ -93,7 +94,8 @@ extension CacheStore {
     /// Whether a record with a pending deletion that seems to be a new one is the deleted record,
     /// sent again after a loss.
     func isSentAgain(
-        _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: ZoneRow, _ database: Database
+        _ server: RecordSnapshot, _ deletion: PendingRow, _ zone: CachedZoneRow,
+        _ database: Database
     ) throws -> Bool {
         guard deletion.change.kind == .delete, try lossMilliseconds(in: zone, database) != nil
         else { return false }
@@ -150,7 +152,7 @@ extension CacheStore {
     /// When a record was deleted on this device, itself or with its zone, in a way that the service, as far as is
     /// known, does not report to others; nil if it was not.
     func repeatableMilliseconds(
-        _ name: String, _ zone: ZoneRow, _ database: Database
+        _ name: String, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Int64? {
         if let deletion = try lostDeletion(of: RecordID(name: name, zoneID: zone.id), database),
             let milliseconds = deletion.milliseconds
@@ -227,7 +229,7 @@ extension CacheStore {
     /// Handles a zone that was deleted here and exists again after a loss that may include the
     /// deletion: a device that did not know of it has created the zone again with the deleted
     /// records, which are deleted again one by one.
-    func noteLoss(inReturned row: ZoneRow, _ database: Database) throws {
+    func noteLoss(inReturned row: CachedZoneRow, _ database: Database) throws {
         guard let deleted = try deletionMilliseconds(ofZone: row.id, database),
             let lost = try text(named: Self.databaseLossName, database).flatMap({ Int64($0) }),
             deleted <= lost
@@ -236,7 +238,7 @@ extension CacheStore {
         try setText("whole", named: returnedName(of: row), database)
     }
 
-    private func returnedName(of row: ZoneRow) -> String { "returned/\(row.key)" }
+    private func returnedName(of row: CachedZoneRow) -> String { "returned/\(row.key)" }
 
     /// Deletes a zone again after a fetch of all its changes, when records of it were deleted again and nothing is
     /// left. A zone that reappeared without records may be a new one, and stays.
@@ -246,7 +248,7 @@ extension CacheStore {
     /// - Parameter hasRepeated: whether records were deleted again in this page.
     /// - Returns: whether it is to be deleted.
     func deleteEmptied(
-        _ row: ZoneRow, hasRepeated: Bool, moreComing: Bool, _ outcome: inout CacheOutcome,
+        _ row: CachedZoneRow, hasRepeated: Bool, moreComing: Bool, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws -> Bool {
         guard let known = try text(named: returnedName(of: row), database) else { return false }
@@ -276,7 +278,7 @@ extension CacheStore {
         }
     }
 
-    func generationName(of row: ZoneRow) -> String { "generation/\(row.key)" }
+    func generationName(of row: CachedZoneRow) -> String { "generation/\(row.key)" }
 
     private func deletedGenerationName(of id: ZoneID) -> String {
         "deletedGeneration/\(id.ownerName)/\(id.name)"
@@ -300,9 +302,9 @@ extension CacheStore {
         return known
     }
 
-    private func remakingName(of row: ZoneRow) -> String { "remade/\(row.key)" }
+    private func remakingName(of row: CachedZoneRow) -> String { "remade/\(row.key)" }
 
-    func setGeneration(_ generation: Int64?, of row: ZoneRow, _ database: Database) throws {
+    func setGeneration(_ generation: Int64?, of row: CachedZoneRow, _ database: Database) throws {
         if let generation, !row.isNew,
             let known = try text(named: generationName(of: row), database),
             generation > Int64(known) ?? .max
@@ -313,11 +315,11 @@ extension CacheStore {
     }
 
     /// Whether a zone was deleted and created again since it was fetched.
-    func isRemade(_ row: ZoneRow, _ database: Database) throws -> Bool {
+    func isRemade(_ row: CachedZoneRow, _ database: Database) throws -> Bool {
         try text(named: remakingName(of: row), database) != nil
     }
 
-    func forgetRemaking(of row: ZoneRow, _ database: Database) throws {
+    func forgetRemaking(of row: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: remakingName(of: row), database)
     }
 
@@ -325,10 +327,10 @@ extension CacheStore {
     /// were here, its last change token, because after a loss another zone may get the same
     /// generation. Without a generation the former values stay.
     func keepGeneration(
-        ofDeleted row: ZoneRow, hadRecords: Bool, _ database: Database
+        ofDeleted row: CachedZoneRow, hadRecords: Bool, _ database: Database
     ) throws {
         guard let generation = try text(named: generationName(of: row), database) else { return }
-        let token = hadRecords && row.token != ZoneRow.gone ? row.token ?? "" : ""
+        let token = hadRecords && row.token != CachedZoneRow.gone ? row.token ?? "" : ""
         try setText(
             "\(generation) \(token)", named: deletedGenerationName(of: row.id), database)
         try setGeneration(nil, of: row, database)

@@ -9,7 +9,7 @@ extension CacheStore {
     /// The maximum number of epochs whose tags are kept for a zone; the oldest are dropped.
     private static let sentTagLimit = 16
 
-    private func sentTagsName(of zone: ZoneRow) -> String { "sentTags/\(zone.key)" }
+    private func sentTagsName(of zone: CachedZoneRow) -> String { "sentTags/\(zone.key)" }
 
     /// The newest change tag of each epoch that this device got for saves and deletions since the zone's token.
     func sentTags(of id: ZoneID) throws -> [String] {
@@ -18,19 +18,19 @@ extension CacheStore {
         }
     }
 
-    func sentTags(of zone: ZoneRow, _ database: Database) throws -> [String] {
+    func sentTags(of zone: CachedZoneRow, _ database: Database) throws -> [String] {
         try text(named: sentTagsName(of: zone), database)?.split(separator: " ").map(String.init)
             ?? []
     }
 
     /// Adds the tags of saves and deletions that were confirmed.
-    func addSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
+    func addSentTags(_ tags: [String], of zone: CachedZoneRow, _ database: Database) throws {
         try setSentTags(tags.reduce(into: sentTags(of: zone, database), add), of: zone, database)
     }
 
     /// Keeps the tags of the records known here up to a version, the history that the service still has. The zone has
     /// no token now, so only these tags can reveal another restore before the next fetch.
-    func keepTags(through version: Int64, of zone: ZoneRow, _ database: Database) throws {
+    func keepTags(through version: Int64, of zone: CachedZoneRow, _ database: Database) throws {
         var kept: [String] = []
         func keep(_ tag: String) {
             guard let known = RecordSnapshot.SystemFields.version(ofTag: tag), known <= version
@@ -66,22 +66,23 @@ extension CacheStore {
         }
     }
 
-    private func setSentTags(_ tags: [String], of zone: ZoneRow, _ database: Database) throws {
+    private func setSentTags(_ tags: [String], of zone: CachedZoneRow, _ database: Database) throws
+    {
         try setText(
             tags.isEmpty ? nil : tags.suffix(Self.sentTagLimit).joined(separator: " "),
             named: sentTagsName(of: zone), database)
     }
 
     /// Removes the tags: the zone's token covers everything that was sent, or nothing of it remains.
-    func forgetSentTags(of zone: ZoneRow, _ database: Database) throws {
+    func forgetSentTags(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
     }
 
-    private func aheadName(of zone: ZoneRow) -> String { "ahead/\(zone.key)" }
+    private func aheadName(of zone: CachedZoneRow) -> String { "ahead/\(zone.key)" }
 
     /// Notes that records of a zone were fetched: they may be newer than the database's token, which was fetched before
     /// them.
-    func noteAhead(_ zone: ZoneRow, _ database: Database) throws {
+    func noteAhead(_ zone: CachedZoneRow, _ database: Database) throws {
         guard try text(named: aheadName(of: zone), database) == nil else { return }
         try setText("1", named: aheadName(of: zone), database)
     }
@@ -89,7 +90,7 @@ extension CacheStore {
     /// Zones in which something was saved or deleted since they were fetched.
     func zonesWithSentTags() throws -> [ZoneID] {
         try read { database in
-            try ZoneRow.all(
+            try CachedZoneRow.all(
                 where: """
                     \(isHere) AND state = 1
                         AND 'sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))
@@ -102,7 +103,7 @@ extension CacheStore {
     /// Marks zones to be fetched in which something was saved or fetched but which the database's
     /// changes do not name, because the service may have lost it.
     func fetchZonesAhead(butFor named: Set<ZoneID>, _ database: Database) throws {
-        let rows = try ZoneRow.all(
+        let rows = try CachedZoneRow.all(
             where: """
                 \(isHere) AND state = 1
                     AND ('sentTags/' || id IN (SELECT name FROM flag WHERE \(isHere))

@@ -7,7 +7,7 @@ import StratusRecords
 extension CacheStore {
     /// Removes the shares of a zone that is created again, with their pending changes.
     func removeShares(
-        of zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        of zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let names = try String.fetchAll(
             database, sql: "SELECT name FROM record WHERE zone = ? AND type = ? ORDER BY id",
@@ -22,7 +22,7 @@ extension CacheStore {
     }
 
     func removeShare(
-        _ share: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ share: RecordSnapshot, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         if let row = try pending(share.id.name, zone, database) { try removePending(row, database) }
@@ -32,7 +32,7 @@ extension CacheStore {
 
     /// Reports the share here if the service has it in another state because it lost this one.
     func reportLostShare(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: LostHistory?,
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ lost: LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         guard let lost, let here = try record(server.id.name, zone, database),

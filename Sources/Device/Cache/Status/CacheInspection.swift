@@ -109,11 +109,11 @@ package struct CacheInspection {
         let statement = try SQLStatement(
             database,
             """
-            SELECT \(ZoneRow.columns), database, needsFetch,
+            SELECT \(CachedZoneRow.columns), database, needsFetch,
                 (SELECT count(*) FROM record WHERE zone = zone.id) FROM zone ORDER BY id
             """)
         return try statement.all { row in
-            let zone = try ZoneRow(row)
+            let zone = try CachedZoneRow(row)
             let scope = Int(try row.storedInteger(7))
             return DiagnosticsReport.Zone(
                 scope: scope, name: zone.id.name, owner: zone.id.ownerName,

@@ -107,7 +107,7 @@ extension FetchProgress {
 
 extension CacheStore {
     /// Counts a page of a full fetch.
-    func noteProgress(_ page: ZonePage, of zone: ZoneRow, _ database: Database) throws {
+    func noteProgress(_ page: ZonePage, of zone: CachedZoneRow, _ database: Database) throws {
         guard zone.isRefetching else { return }
         guard page.moreComing else { return try forgetProgress(of: zone, database) }
         let name = FetchProgress.flagName(zone.key)
@@ -115,7 +115,7 @@ extension CacheStore {
         try before.adding(page).write(of: zone.key, in: self, database)
     }
 
-    func forgetProgress(of zone: ZoneRow, _ database: Database) throws {
+    func forgetProgress(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: FetchProgress.flagName(zone.key), database)
     }
 }

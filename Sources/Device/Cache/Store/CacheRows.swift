@@ -8,7 +8,7 @@ import StratusSync
 // The rows of the cache's tables, read by column position: this is the hot path.
 
 /// The row of a zone.
-struct ZoneRow {
+struct CachedZoneRow {
     enum State: Int {
         case wanted = 0
         case existing = 1
@@ -55,11 +55,11 @@ struct ZoneRow {
     }
 }
 
-extension ZoneRow {
+extension CachedZoneRow {
     /// - Parameter condition: the condition in SQL, optionally followed by an order.
-    static func all(where condition: String, _ database: Database) throws -> [ZoneRow] {
+    static func all(where condition: String, _ database: Database) throws -> [CachedZoneRow] {
         try SQLStatement(database, "SELECT \(columns) FROM zone WHERE \(condition)")
-            .all { try ZoneRow($0) }
+            .all { try CachedZoneRow($0) }
     }
 }
 

@@ -23,9 +23,9 @@ extension CacheStore {
             var backlog = SyncBacklog()
             let statement = try SQLStatement(
                 database,
-                "SELECT \(ZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id")
+                "SELECT \(CachedZoneRow.columns), needsFetch FROM zone WHERE \(isHere) ORDER BY id")
             try statement.rows { row in
-                let zone = try ZoneRow(row)
+                let zone = try CachedZoneRow(row)
                 switch zone.state {
                 case .wanted: backlog.zonesToCreate.append(zone.id)
                 case .unwanted: backlog.zonesToDelete.append(zone.id)

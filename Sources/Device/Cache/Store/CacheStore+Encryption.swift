@@ -40,7 +40,7 @@ extension CacheStore {
     /// Whether a fetch contains values for which this device had no key when it first fetched them; the record did not
     /// change at the service.
     func isReadableNow(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Bool {
         guard zone.isRefetching, !server.encryptedKeys.isEmpty,
             let here = try record(server.id.name, zone, database)
@@ -59,7 +59,7 @@ extension CacheStore {
     /// Copies such values into a record with a pending change, and into its base.
     func takeReadable(
         _ server: RecordSnapshot, _ client: RecordSnapshot, _ row: inout PendingRow,
-        _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let keys = readableKeys(of: server, sealedIn: client)
         guard !keys.isEmpty else { return }

@@ -38,8 +38,8 @@ extension CacheStore {
         try noteWhoEdits(database)
         var wanted: [ZoneID] = []
         let encrypted = try noteEncryptedFields(of: edits, database)
-        var zones: [ZoneID: ZoneRow] = [:]
-        func zoneRow(_ id: ZoneID) throws -> ZoneRow {
+        var zones: [ZoneID: CachedZoneRow] = [:]
+        func zoneRow(_ id: ZoneID) throws -> CachedZoneRow {
             if let known = zones[id] { return known }
             let row = try wantedZone(id, &wanted, database)
             zones[id] = row
@@ -133,7 +133,7 @@ extension CacheStore {
     /// - Parameter wanted: receives the zone if syncing must be notified of it.
     func wantedZone(
         _ id: ZoneID, _ wanted: inout [ZoneID], _ database: Database
-    ) throws -> ZoneRow {
+    ) throws -> CachedZoneRow {
         let known = try zone(id, database)
         if id.isDefault {
             // The default zone has no change feed, as in CloudKit, so no device would fetch the
@@ -176,7 +176,7 @@ extension CacheStore {
 
     /// - Returns: whether anything changed.
     func apply(
-        _ edit: LocalEdit, _ zone: ZoneRow, _ now: Int64, _ database: Database
+        _ edit: LocalEdit, _ zone: CachedZoneRow, _ now: Int64, _ database: Database
     ) throws -> Bool {
         let old = try record(edit.id.name, zone, database)
         try refuseIfNewer(old ?? edit.original)
@@ -293,7 +293,7 @@ extension CacheStore {
 
     /// - Returns: whether there was anything to delete.
     private func delete(
-        _ name: String, _ zone: ZoneRow, _ now: Int64, _ database: Database
+        _ name: String, _ zone: CachedZoneRow, _ now: Int64, _ database: Database
     ) throws -> Bool {
         guard let old = try record(name, zone, database) else { return false }
         try refuseIfNewer(old)

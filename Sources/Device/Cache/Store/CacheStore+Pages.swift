@@ -120,7 +120,7 @@ extension CacheStore {
         }
     }
 
-    private func hasPendingChanges(in zone: ZoneRow, _ database: Database) throws -> Bool {
+    private func hasPendingChanges(in zone: CachedZoneRow, _ database: Database) throws -> Bool {
         try Int.fetchOne(
             database.cachedStatement(
                 sql: "SELECT EXISTS (SELECT 1 FROM pending WHERE zone = ?)"),
@@ -128,7 +128,7 @@ extension CacheStore {
     }
 
     private func receiveDeletions(
-        of page: ZonePage, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        of page: ZonePage, _ zone: CachedZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         for name in page.deletedNames {
@@ -154,7 +154,7 @@ extension CacheStore {
         return created < deleted
     }
 
-    private func setToken(_ page: ZonePage, of zone: ZoneRow, _ database: Database) throws {
+    private func setToken(_ page: ZonePage, of zone: CachedZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 UPDATE zone SET token = ?, state = max(state, 1),
@@ -167,7 +167,7 @@ extension CacheStore {
 
     /// Ends a fetch of a zone, all of whose changes have arrived.
     private func ended(
-        _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
+        _ zone: CachedZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         if zone.isRefetching {
@@ -189,7 +189,7 @@ extension CacheStore {
 
     /// The records of a full fetch in the order of the file's index of names, so that each page of the index is written
     /// once in the transaction; records of the same name stay in the order received.
-    private func inOrderOfRows(_ page: ZonePage, of zone: ZoneRow) -> [FetchedRecord] {
+    private func inOrderOfRows(_ page: ZonePage, of zone: CachedZoneRow) -> [FetchedRecord] {
         guard zone.isRefetching else { return page.records }
         return page.records.indices.map { (page.records[$0].nameHash, $0) }
             .sorted { $0 < $1 }
@@ -214,7 +214,7 @@ extension CacheStore {
 
     /// Replaces a row without local edits by the service's record.
     private func takeOver(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ lost: inout LostHistory?,
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ lost: inout LostHistory?,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
@@ -237,7 +237,7 @@ extension CacheStore {
     /// were lost, the others were deleted. If the service does not name that version, it is unknown which were lost:
     /// the records are reported to the app, without the service's system fields.
     private func reconcile(
-        _ zone: ZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
+        _ zone: CachedZoneRow, _ lost: inout LostHistory?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         // A new record that may have arrived counts as missing too, in a zone that was fetched
@@ -277,7 +277,7 @@ extension CacheStore {
 
     /// Notes that all changes of a zone are here, including deletions of records whose names are
     /// used again: the new records can be sent.
-    func allowRecreations(in zone: ZoneRow, _ database: Database) throws {
+    func allowRecreations(in zone: CachedZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: """
                 UPDATE pending SET isMadeAnew = 0
@@ -288,7 +288,7 @@ extension CacheStore {
 
     /// Handles a deletion that the service reports.
     func receiveDeletion(
-        of name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        of name: String, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)
         guard var row = try pending(name, zone, database) else {
@@ -340,7 +340,7 @@ extension CacheStore {
     }
 
     func sendAsNew(
-        _ row: inout PendingRow, _ zone: ZoneRow, _ database: Database
+        _ row: inout PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws {
         row.base = nil
         row.earlier = []

@@ -39,7 +39,7 @@ extension CacheStore {
     /// The zones on this device, in the order in which it learned of them.
     func zones() throws -> [ZoneID] {
         try read { database in
-            try ZoneRow.all(where: "\(isHere) AND state <> 2 ORDER BY id", database).map(\.id)
+            try CachedZoneRow.all(where: "\(isHere) AND state <> 2 ORDER BY id", database).map(\.id)
         }
     }
 

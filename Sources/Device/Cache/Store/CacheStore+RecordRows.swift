@@ -30,7 +30,7 @@ extension CacheStore {
 
     /// - Parameter isEdit: whether the record was changed here, so that a full fetch under way has not received it.
     func put(
-        _ record: RecordSnapshot, isEdit: Bool = false, _ zone: ZoneRow, _ database: Database
+        _ record: RecordSnapshot, isEdit: Bool = false, _ zone: CachedZoneRow, _ database: Database
     ) throws {
         let key =
             try update(record, pass: isEdit ? nil : zone.pass, zone, database)
@@ -46,7 +46,7 @@ extension CacheStore {
     /// - Parameter pass: the full fetch that received the record; if nil, the known one is kept.
     /// - Returns: the key of the row; nil if there is no record of that name.
     private func update(
-        _ record: RecordSnapshot, pass: Int64?, _ zone: ZoneRow, _ database: Database
+        _ record: RecordSnapshot, pass: Int64?, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Int64? {
         let statement = try database.cachedStatement(
             sql: """
@@ -64,7 +64,7 @@ extension CacheStore {
     }
 
     private func insert(
-        _ record: RecordSnapshot, isEdit: Bool, _ zone: ZoneRow, _ database: Database
+        _ record: RecordSnapshot, isEdit: Bool, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Int64 {
         // A record that the service once had may have been deleted there.
         let isReceived =
@@ -76,22 +76,22 @@ extension CacheStore {
         return database.lastInsertedRowID
     }
 
-    private func receivedPrefix(_ zone: ZoneRow) -> String { "received/\(zone.key)/" }
+    private func receivedPrefix(_ zone: CachedZoneRow) -> String { "received/\(zone.key)/" }
 
     /// Notes that the running full fetch received a record that is deleted here: if the deletion is discarded, the
     /// record is not missing at the end of the fetch.
-    func noteReceived(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+    func noteReceived(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws {
         guard zone.isRefetching else { return }
         try setText("\(zone.pass)", named: receivedPrefix(zone) + name, database)
     }
 
     /// Whether the running full fetch received a record that was deleted here at that time.
-    func wasReceived(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> Bool {
+    func wasReceived(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws -> Bool {
         try zone.isRefetching
             && text(named: receivedPrefix(zone) + name, database) == "\(zone.pass)"
     }
 
-    func forgetReceived(in zone: ZoneRow, _ database: Database) throws {
+    func forgetReceived(in zone: CachedZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE '\(receivedPrefix(zone))%'")
     }
@@ -103,7 +103,7 @@ extension CacheStore {
     /// - Returns: whether it was inserted; false, without a write, if there is a record of its
     ///   name.
     func insert(
-        _ row: FetchedRow, _ zone: ZoneRow, by writer: borrowing FetchedRowWriter,
+        _ row: FetchedRow, _ zone: CachedZoneRow, by writer: borrowing FetchedRowWriter,
         _ types: inout [String: IndexedType], _ database: Database
     ) throws -> Bool {
         guard let key = try writer.insert(row) else { return false }
@@ -119,7 +119,7 @@ extension CacheStore {
 
     /// Writes the system fields of a record whose fields stay unchanged.
     func putSystem(
-        _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: ZoneRow,
+        _ system: RecordSnapshot.SystemFields?, of name: String, _ zone: CachedZoneRow,
         _ database: Database
     ) throws {
         let statement = try database.cachedStatement(
@@ -140,14 +140,14 @@ extension CacheStore {
     }
 
     /// Notes that a full fetch contained a record that is unchanged; derived rows stay the same.
-    func putPass(of name: String, _ zone: ZoneRow, _ database: Database) throws {
+    func putPass(of name: String, _ zone: CachedZoneRow, _ database: Database) throws {
         try database.cachedStatement(
             sql: "UPDATE record SET pass = ? WHERE \(CacheFormat.isNamed)"
         ).execute(arguments: [zone.pass, zone.key, NameHash.of(name), name])
     }
 
     /// Removes the system fields of a zone's records.
-    func removeSystem(ofRecordsIn zone: ZoneRow, _ database: Database) throws {
+    func removeSystem(ofRecordsIn zone: CachedZoneRow, _ database: Database) throws {
         let statement = try database.cachedStatement(
             sql: "UPDATE record SET system = NULL WHERE zone = ? RETURNING id, name, type")
         for row in try Row.fetchAll(statement, arguments: [zone.key]) {
@@ -167,7 +167,7 @@ extension CacheStore {
     /// - Returns: whether the record was here.
     @discardableResult
     func removeRecord(
-        _ name: String, _ zone: ZoneRow, deleted milliseconds: Int64? = nil,
+        _ name: String, _ zone: CachedZoneRow, deleted milliseconds: Int64? = nil,
         isKnownThere: Bool = true, keepsTombstone: Bool = false, _ database: Database
     ) throws -> Bool {
         let statement = try database.cachedStatement(
@@ -194,7 +194,7 @@ extension CacheStore {
     ///
     /// - Returns: the removed records.
     @discardableResult
-    func removeRecords(of zone: ZoneRow, _ database: Database) throws -> [RecordID] {
+    func removeRecords(of zone: CachedZoneRow, _ database: Database) throws -> [RecordID] {
         let statement = try database.cachedStatement(
             sql: "DELETE FROM record WHERE zone = ? RETURNING id, name")
         return try Row.fetchAll(statement, arguments: [zone.key]).map { row in

@@ -7,15 +7,17 @@ import StratusSync
 
 /// Single rows, inside a transaction.
 extension CacheStore {
-    func zone(_ id: ZoneID, _ database: Database) throws -> ZoneRow? {
+    func zone(_ id: ZoneID, _ database: Database) throws -> CachedZoneRow? {
         try SQLStatement(
             database,
-            "SELECT \(ZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?"
-        ).bind(1, id.name).bind(2, id.ownerName).first { try ZoneRow($0) }
+            "SELECT \(CachedZoneRow.columns) FROM zone WHERE \(isHere) AND name = ? AND owner = ?"
+        ).bind(1, id.name).bind(2, id.ownerName).first { try CachedZoneRow($0) }
     }
 
     /// The row of a zone, inserted if it does not exist.
-    func zone(_ id: ZoneID, orMake state: ZoneRow.State, _ database: Database) throws -> ZoneRow {
+    func zone(_ id: ZoneID, orMake state: CachedZoneRow.State, _ database: Database) throws
+        -> CachedZoneRow
+    {
         if let row = try zone(id, database) { return row }
         try SQLStatement(
             database, "INSERT INTO zone (database, name, owner, state) VALUES (?, ?, ?, ?)"
@@ -30,12 +32,15 @@ extension CacheStore {
         return row
     }
 
-    func setState(_ state: ZoneRow.State, of row: ZoneRow, _ database: Database) throws {
+    func setState(_ state: CachedZoneRow.State, of row: CachedZoneRow, _ database: Database) throws
+    {
         try database.cachedStatement(sql: "UPDATE zone SET state = ? WHERE id = ?")
             .execute(arguments: [state.rawValue, row.key])
     }
 
-    func record(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> RecordSnapshot? {
+    func record(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws
+        -> RecordSnapshot?
+    {
         let statement = try database.cachedStatement(
             sql: "SELECT \(RecordSnapshot.columns) FROM record WHERE \(CacheFormat.isNamed)")
         return try Row.fetchOne(
@@ -47,7 +52,8 @@ extension CacheStore {
         }
     }
 
-    func pending(_ name: String, _ zone: ZoneRow, _ database: Database) throws -> PendingRow? {
+    func pending(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws -> PendingRow?
+    {
         let statement = try database.cachedStatement(
             sql: "SELECT \(PendingRow.columns) FROM pending WHERE zone = ? AND name = ?")
         return try Row.fetchOne(statement, arguments: [zone.key, name]).map { row in
@@ -176,7 +182,7 @@ extension CacheStore {
 
     /// Queues a change of a record without a pending one.
     func queue(
-        _ kind: PendingChange.Kind, _ name: String, _ zone: ZoneRow, base: RecordSnapshot?,
+        _ kind: PendingChange.Kind, _ name: String, _ zone: CachedZoneRow, base: RecordSnapshot?,
         editedMilliseconds: Int64, isRecreated: Bool = false, isSentAgain: Bool = false,
         isMoved: Bool = false, _ database: Database
     ) throws {
@@ -194,12 +200,12 @@ extension CacheStore {
     }
 
     /// Marks a zone to be fetched soon, also after a restart.
-    func needFetch(of zone: ZoneRow, _ database: Database) throws {
+    func needFetch(of zone: CachedZoneRow, _ database: Database) throws {
         try database.cachedStatement(sql: "UPDATE zone SET needsFetch = 1 WHERE id = ?")
             .execute(arguments: [zone.key])
     }
 
-    func needsFetch(_ zone: ZoneRow, _ database: Database) throws -> Bool {
+    func needsFetch(_ zone: CachedZoneRow, _ database: Database) throws -> Bool {
         try SQLStatement(database, "SELECT needsFetch FROM zone WHERE id = ?").bind(1, zone.key)
             .first { $0.integer(0) != 0 } ?? false
     }

@@ -9,13 +9,13 @@ import StratusClient
 struct FetchedRowWriter: ~Copyable {
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    private let zone: ZoneRow
+    private let zone: CachedZoneRow
     private let database: Database
     // The connection caches the statements, and GRDB binds its own values at the next use.
     private let finding: Statement
     private let inserting: Statement
 
-    init(_ zone: ZoneRow, _ database: Database) throws {
+    init(_ zone: CachedZoneRow, _ database: Database) throws {
         let finding = try database.cachedStatement(
             sql: "SELECT 1 FROM record WHERE zone = ? AND nameHash = ? AND name = ? LIMIT 1")
         let inserting = try database.cachedStatement(sql: CacheStore.insertSQL)

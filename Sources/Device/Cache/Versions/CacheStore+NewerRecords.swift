@@ -13,7 +13,7 @@ extension CacheStore {
     }
 
     /// Whether a zone waits for an update of the app.
-    func isHeld(_ zone: ZoneRow) -> Bool { held.withLock { $0[zone.key] != nil } }
+    func isHeld(_ zone: CachedZoneRow) -> Bool { held.withLock { $0[zone.key] != nil } }
 
     /// The zones that wait for an update of the app, by the key of their row.
     private func heldZones(_ database: Database) throws -> [Int64: ZoneID] {
@@ -41,7 +41,7 @@ extension CacheStore {
 
     /// Notes a record of a newer app: its zone may have to wait for an update.
     func noteNewer(
-        _ record: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ record: RecordSnapshot, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         guard let version = version(of: record), version.found > version.current else { return }
@@ -59,12 +59,12 @@ extension CacheStore {
 
     // MARK: Conflicts before an update
 
-    private func notedConflictPrefix(_ zone: ZoneRow) -> String { "met/\(zone.key)/" }
+    private func notedConflictPrefix(_ zone: CachedZoneRow) -> String { "met/\(zone.key)/" }
 
     /// Notes which record an unanswered save of a new one conflicted with: it had arrived, and no later fetch returns
     /// it again.
     private func noteConflict(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ database: Database
     ) throws {
         let data = [server.systemData ?? Data(), server.fieldsData].map { Base64.text([UInt8]($0)) }
         let text = [server.type, server.parentRecordName ?? ""] + data
@@ -74,7 +74,7 @@ extension CacheStore {
     }
 
     /// The record of the service with which an unanswered save conflicted; nil if none is known.
-    func notedConflict(_ name: String, _ zone: ZoneRow, _ database: Database) throws
+    func notedConflict(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws
         -> RecordSnapshot?
     {
         guard let text = try text(named: notedConflictPrefix(zone) + name, database) else {
@@ -97,7 +97,7 @@ extension CacheStore {
     /// Notes that a newer app was the first to send a record again whose state here a restore had lost: if the record
     /// is missing after the update, it was deleted meanwhile.
     private func noteSentAgainElsewhere(
-        _ pending: PendingRow, _ server: RecordSnapshot, _ zone: ZoneRow, _ database: Database
+        _ pending: PendingRow, _ server: RecordSnapshot, _ zone: CachedZoneRow, _ database: Database
     ) throws {
         let name = server.id.name
         guard pending.change.kind == .save, try record(name, zone, database)?.system != nil
@@ -113,7 +113,7 @@ extension CacheStore {
     /// Resolves the noted conflicts once the zone is fetched again; a process of an older app may have noted them at
     /// the same time.
     func resolveNotedConflicts(
-        in zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        in zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let prefix = notedConflictPrefix(zone)
         let names = try String.fetchAll(
@@ -131,17 +131,17 @@ extension CacheStore {
     }
 
     /// Removes the notes of conflicts in a zone before a full fetch, which returns the records that still exist.
-    func forgetNotedConflicts(in zone: ZoneRow, _ database: Database) throws {
+    func forgetNotedConflicts(in zone: CachedZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'met/\(zone.key)/%'")
     }
 
-    func forgetNotedConflict(_ name: String, _ zone: ZoneRow, _ database: Database) throws {
+    func forgetNotedConflict(_ name: String, _ zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: notedConflictPrefix(zone) + name, database)
     }
 
     /// Removes the notes of newer records in a zone that is deleted.
-    func forgetNewer(in zone: ZoneRow, _ database: Database) throws {
+    func forgetNewer(in zone: CachedZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM flag WHERE \(isHere) AND name LIKE 'newer/\(zone.key)/%'")
         try forgetNotedConflicts(in: zone, database)
@@ -152,7 +152,7 @@ extension CacheStore {
     ///
     /// - Returns: whether the record is handled.
     func resolveNewerRecord(
-        _ server: RecordSnapshot, _ row: PendingRow, _ zone: ZoneRow,
+        _ server: RecordSnapshot, _ row: PendingRow, _ zone: CachedZoneRow,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws -> Bool {
         guard isNewer(server) else { return false }

@@ -198,7 +198,7 @@ extension CacheStore {
 
     /// Migrates a fetched older record as an edit, which is sent.
     func migrateAsEdit(
-        _ server: RecordSnapshot, _ zone: ZoneRow, _ outcome: inout CacheOutcome,
+        _ server: RecordSnapshot, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws {
         guard let migration = migration(of: server, isLocal: false) else { return }
@@ -210,7 +210,7 @@ extension CacheStore {
 
     /// Migrates a record on this device, according to a migration.
     func migrateAsEdit(
-        _ name: String, _ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ name: String, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         guard let here = try record(name, zone, database) else { return }
         try migrateAsEdit(here, zone, &outcome, database)
@@ -274,13 +274,13 @@ extension CacheStore {
         }
     }
 
-    private func zoneOfRecord(_ key: Int64, _ database: Database) throws -> ZoneRow? {
+    private func zoneOfRecord(_ key: Int64, _ database: Database) throws -> CachedZoneRow? {
         try SQLStatement(
             database,
             """
-            SELECT \(ZoneRow.columns) FROM zone WHERE id = (SELECT zone FROM record WHERE id = ?)
+            SELECT \(CachedZoneRow.columns) FROM zone WHERE id = (SELECT zone FROM record WHERE id = ?)
             """
-        ).bind(1, key).first { try ZoneRow($0) }
+        ).bind(1, key).first { try CachedZoneRow($0) }
     }
 }
 

@@ -9,7 +9,7 @@ extension CacheStore {
     func deleteAllZones() throws -> CacheOutcome {
         try write { database, outcome in
             try readClock(database)
-            for row in try ZoneRow.all(where: isHere, database) {
+            for row in try CachedZoneRow.all(where: isHere, database) {
                 _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)
@@ -20,7 +20,7 @@ extension CacheStore {
         }
     }
 
-    func setUnwanted(_ row: ZoneRow, _ database: Database) throws {
+    func setUnwanted(_ row: CachedZoneRow, _ database: Database) throws {
         try database.execute(
             sql: "UPDATE zone SET state = 2, token = NULL, needsFetch = 0 WHERE id = ?",
             arguments: [row.key])
@@ -92,7 +92,7 @@ extension CacheStore {
             try file.noteChange(of: [], in: scope, database)
             let state = try stateBeforeDetaching(row, database)
             try forgetDetaching(of: row, database)
-            guard row.token == ZoneRow.gone else {
+            guard row.token == CachedZoneRow.gone else {
                 try database.execute(
                     sql: "UPDATE zone SET state = ?, needsFetch = ? WHERE id = ?",
                     arguments: [state.rawValue, state == .existing, row.key])
@@ -108,19 +108,19 @@ extension CacheStore {
         }
     }
 
-    private func detachedName(of row: ZoneRow) -> String { "detached/\(row.key)" }
+    private func detachedName(of row: CachedZoneRow) -> String { "detached/\(row.key)" }
 
     /// The state to which a detached zone returns: what was still to be done with it at the service waits meanwhile.
     /// A zone that was refused gets another chance, as with any edit in it.
     func stateBeforeDetaching(
-        _ row: ZoneRow, _ database: Database
-    ) throws -> ZoneRow.State {
+        _ row: CachedZoneRow, _ database: Database
+    ) throws -> CachedZoneRow.State {
         let state = try text(named: detachedName(of: row), database).flatMap { Int($0) }
-            .flatMap { ZoneRow.State(rawValue: $0) }
+            .flatMap { CachedZoneRow.State(rawValue: $0) }
         return state == .refused ? .wanted : state ?? .existing
     }
 
-    func forgetDetaching(of row: ZoneRow, _ database: Database) throws {
+    func forgetDetaching(of row: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: detachedName(of: row), database)
     }
 

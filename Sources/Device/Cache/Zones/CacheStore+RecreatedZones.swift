@@ -6,7 +6,7 @@ extension CacheStore {
     /// Marks a zone to be created, removes the system fields of its records, and queues them, except shares, which are
     /// reported. The next fetch of the zone counts as its first.
     func recreate(
-        _ row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ row: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         try removeShares(of: row, &outcome, database)
         try database.execute(

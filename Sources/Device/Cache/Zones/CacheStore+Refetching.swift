@@ -8,8 +8,10 @@ import StratusSync
 /// A full fetch does not show what was deleted or what the service lost; only an answer to a token does. So each token
 /// is used once more, and the full fetch begins at the end of that answer.
 extension CacheStore {
-    private func refetchName(of zone: ZoneRow) -> String { "refetch/\(zone.key)" }
-    private func refetchedAfterName(of zone: ZoneRow) -> String { "refetchedAfter/\(zone.key)" }
+    private func refetchName(of zone: CachedZoneRow) -> String { "refetch/\(zone.key)" }
+    private func refetchedAfterName(of zone: CachedZoneRow) -> String {
+        "refetchedAfter/\(zone.key)"
+    }
 
     /// Causes everything to be fetched again; pending changes stay.
     ///
@@ -17,7 +19,7 @@ extension CacheStore {
     func refetchEverything() throws -> [ZoneID] {
         try file.write { database in
             try setFlag(CacheFlag.isRefetching, "1", database)
-            let rows = try ZoneRow.all(where: "\(isHere) AND state = 1", database)
+            let rows = try CachedZoneRow.all(where: "\(isHere) AND state = 1", database)
             for row in rows {
                 // Without a token the next fetch is a full one. An empty token means that a sync engine has it.
                 if let token = row.token, !token.isEmpty {
@@ -31,7 +33,9 @@ extension CacheStore {
     }
 
     /// At the end of a zone's changes, begins the full fetch that the app requested.
-    func beginRefetch(_ zone: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database) throws {
+    func beginRefetch(_ zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database)
+        throws
+    {
         guard try text(named: refetchName(of: zone), database) != nil else { return }
         try forgetRefetch(of: zone, database)
         // The tags show whether the service loses something before the full fetch has a token.
@@ -48,18 +52,18 @@ extension CacheStore {
 
     /// The version of the zone up to which everything was here when a full fetch that the app requested began; nil if
     /// none is running. The fetch names the deletions after it.
-    func refetchedAfter(_ zone: ZoneRow, _ database: Database) throws -> Int64? {
+    func refetchedAfter(_ zone: CachedZoneRow, _ database: Database) throws -> Int64? {
         try text(named: refetchedAfterName(of: zone), database).flatMap { Int64($0) }
     }
 
     /// Cancels a requested full fetch, whether or not it has begun.
-    func forgetRefetch(of zone: ZoneRow, _ database: Database) throws {
+    func forgetRefetch(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: refetchName(of: zone), database)
         try forgetRefetchedAfter(of: zone, database)
     }
 
     /// Forgets that version at the end of a full fetch. The app may have requested another fetch meanwhile.
-    func forgetRefetchedAfter(of zone: ZoneRow, _ database: Database) throws {
+    func forgetRefetchedAfter(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: refetchedAfterName(of: zone), database)
     }
 

@@ -3,10 +3,10 @@ import StratusRecords
 
 /// Which of the zones of a name the app deletes.
 extension CacheStore {
-    private func unwantedName(of row: ZoneRow) -> String { "unwanted/\(row.key)" }
+    private func unwantedName(of row: CachedZoneRow) -> String { "unwanted/\(row.key)" }
 
     /// Notes which of the zones of its name the app deletes: the one that this device knows.
-    func noteUnwanted(_ row: ZoneRow, _ database: Database) throws {
+    func noteUnwanted(_ row: CachedZoneRow, _ database: Database) throws {
         let known = try text(named: generationName(of: row), database)
         let state =
             row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
@@ -16,12 +16,12 @@ extension CacheStore {
     }
 
     /// Notes that a deletion was refused: the zone is the one that was to be deleted.
-    func keepUnwanted(_ row: ZoneRow, _ database: Database) throws {
+    func keepUnwanted(_ row: CachedZoneRow, _ database: Database) throws {
         guard let generation = try text(named: unwantedName(of: row), database) else { return }
         try setGeneration(Int64(generation), of: row, database)
     }
 
-    func forgetUnwanted(_ row: ZoneRow, _ database: Database) throws {
+    func forgetUnwanted(_ row: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: unwantedName(of: row), database)
         try forgetDetaching(of: row, database)
     }
@@ -41,7 +41,7 @@ extension CacheStore {
 
     /// The generation of the zone that others have created under the name of a deleted one since; nil if the service
     /// has reported none.
-    func generationMadeSince(_ row: ZoneRow, _ database: Database) throws -> Int64? {
+    func generationMadeSince(_ row: CachedZoneRow, _ database: Database) throws -> Int64? {
         func number(_ name: String) throws -> Int64? {
             try text(named: name, database).flatMap { Int64($0) }
         }

@@ -53,7 +53,7 @@ extension CacheStore {
     }
 
     /// The state of a zone; nil if it is unknown.
-    func state(of id: ZoneID) throws -> ZoneRow.State? {
+    func state(of id: ZoneID) throws -> CachedZoneRow.State? {
         try read { try zone(id, $0)?.state }
     }
 
@@ -139,7 +139,7 @@ extension CacheStore {
     /// Removes a zone that was deleted at the service. If others have created one of its name since, that is another
     /// zone, which stays there and is fetched.
     private func removeDeleted(
-        _ row: ZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        _ row: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let generation = try generationMadeSince(row, database)
         try removeRecords(of: row, database)
@@ -155,7 +155,7 @@ extension CacheStore {
     }
 
     /// Retries the changes that were set aside because their zone could not be created.
-    private func zoneIsThere(_ row: ZoneRow, _ database: Database) throws {
+    private func zoneIsThere(_ row: CachedZoneRow, _ database: Database) throws {
         try setState(.existing, of: row, database)
         try database.cachedStatement(
             sql: "UPDATE pending SET errorCode = NULL, errorMessage = NULL WHERE zone = ?"
@@ -163,7 +163,8 @@ extension CacheStore {
     }
 
     private func setAside(
-        _ row: ZoneRow, _ failure: SyncFailure, _ outcome: inout CacheOutcome, _ database: Database
+        _ row: CachedZoneRow, _ failure: SyncFailure, _ outcome: inout CacheOutcome,
+        _ database: Database
     ) throws {
         switch row.state {
         case .wanted:
@@ -279,12 +280,12 @@ extension CacheStore {
     /// Zones that a full answer of the service does not name.
     private func absentZones(
         isFull: Bool, unconfirmed: [ZoneID], _ database: Database
-    ) throws -> [ZoneRow] {
-        let rows = try ZoneRow.all(where: "\(isHere) AND state IN (1, 5)", database)
+    ) throws -> [CachedZoneRow] {
+        let rows = try CachedZoneRow.all(where: "\(isHere) AND state IN (1, 5)", database)
         return isFull ? rows : rows.filter { unconfirmed.contains($0.id) }
     }
 
-    func hasContent(_ row: ZoneRow, _ database: Database) throws -> Bool {
+    func hasContent(_ row: CachedZoneRow, _ database: Database) throws -> Bool {
         try Bool.fetchOne(
             database,
             sql: """
@@ -295,7 +296,7 @@ extension CacheStore {
 
     /// Whether this device deleted records of a zone, which other devices may send again after a
     /// loss.
-    private func hasDeletions(_ row: ZoneRow, _ database: Database) throws -> Bool {
+    private func hasDeletions(_ row: CachedZoneRow, _ database: Database) throws -> Bool {
         try Bool.fetchOne(
             database,
             sql: """
@@ -307,12 +308,13 @@ extension CacheStore {
 
     /// - Parameter reason: nil if the zone is missing without a reported deletion.
     private func zoneDeleted(
-        _ row: ZoneRow, _ reason: ZoneDeletionReason?, _ gone: inout [ZoneID],
+        _ row: CachedZoneRow, _ reason: ZoneDeletionReason?, _ gone: inout [ZoneID],
         _ recreated: inout [ZoneID], _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         if row.state == .detached {
             return try database.execute(
-                sql: "UPDATE zone SET token = ? WHERE id = ?", arguments: [ZoneRow.gone, row.key])
+                sql: "UPDATE zone SET token = ? WHERE id = ?",
+                arguments: [CachedZoneRow.gone, row.key])
         }
         gone.append(row.id)
         if row.state == .replaced {
@@ -342,7 +344,7 @@ extension CacheStore {
     /// - Parameter milliseconds: when the zone was deleted here; nil if it was deleted elsewhere.
     /// - Returns: the records whose changes were pending.
     func removeContent(
-        of row: ZoneRow, deleted milliseconds: Int64?, _ outcome: inout CacheOutcome,
+        of row: CachedZoneRow, deleted milliseconds: Int64?, _ outcome: inout CacheOutcome,
         _ database: Database
     ) throws -> [RecordID] {
         let removed = try removeRecords(of: row, database)
@@ -359,7 +361,7 @@ extension CacheStore {
         return lost.map { RecordID(name: $0, zoneID: row.id) }
     }
 
-    func forgetHistory(of row: ZoneRow, _ database: Database) throws {
+    func forgetHistory(of row: CachedZoneRow, _ database: Database) throws {
         try setLastIntactVersion(nil, of: row, database)
         try forgetRefetch(of: row, database)
         try forgetProgress(of: row, database)

@@ -19,10 +19,8 @@ extension HTTPTransport: AccountTransport {
             UsersCaller.self, EmptyBody(), nil, target, own, timeoutSeconds, apiToken: apiToken
         ).webAuthToken
         guard let token = next ?? own else {
-            throw ServiceFailure(
-                ServiceError(
-                    .authenticationRequired,
-                    "A token belongs to an account, and no user is signed in; sign in first."))
+            throw CKError.notSignedIn(
+                "A token belongs to an account, and no user is signed in.", at: origin)
         }
         return token
     }

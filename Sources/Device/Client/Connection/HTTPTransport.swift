@@ -190,7 +190,8 @@ public final class HTTPTransport: Transport {
                 ServiceError(
                     .authenticationRequired,
                     "The service runs without --dev, so signing in by name is not available: set"
-                        + " STRATUS_WEB_AUTH_TOKEN instead of STRATUS_DEV_USER."),
+                        + " STRATUS_WEB_AUTH_TOKEN instead of STRATUS_DEV_USER.",
+                    stratusCode: .signInRefused),
                 uuid: failure.uuid, address: origin)
         }
         return try read(response) { try readWire(DevSignIn.Answer.self, from: $0) }.webAuthToken

@@ -110,7 +110,7 @@ public protocol AccountTransport: Transport {
 
     /// Requests a web-auth token of the same user for use with another API token.
     ///
-    /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``.
+    /// - Throws: as ``Transport/send(_:_:to:timeoutSeconds:)``; `CKError.notAuthenticated` when no user is signed in.
     func webAuthToken(
         forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> String

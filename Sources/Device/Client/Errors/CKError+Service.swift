@@ -65,7 +65,8 @@ extension CKError {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        // Apple's service has no code for tokens that it does not know, only this reason.
+        // For Apple's service only, which has no code for tokens that it does not know and sends this reason. Stratus
+        // sends `FrameworkErrorCode.changeTokenExpired`, which takes precedence.
         case .badRequest where error.reason.hasPrefix("Unknown sync continuation"):
             .changeTokenExpired
         case .badRequest: .invalidArguments
@@ -180,26 +181,29 @@ extension ServiceError {
         advice != nil || code == .authenticationFailed || code == .authenticationRequired
     }
 
-    /// The service's reason, which is in Apple's words, followed by what to do if the reason does not say it.
+    /// The service's reason, which is in Apple's words, followed by what to do; nil if the reason already says it.
     fileprivate var advice: String? {
-        // A reason that ends with a period, such as for a wrong password, already says what to do.
-        let isComplete = reason.hasSuffix(".")
-        if code == .authenticationFailed, !isComplete {
-            return reason
+        if stratusCode == .notInProductionSchema {
+            return openReason + ": save one in development, then `stratus schema deploy`."
+        }
+        // The reason says what the person must do.
+        if stratusCode == .signInRefused { return nil }
+        if code == .authenticationFailed {
+            return openReason
                 + ": the service does not accept this token for this container and environment."
                 + " Set STRATUS_API_TOKEN to one that `stratus token create` made for them;"
                 + " \"development\" is valid only with --dev."
         }
-        if code == .authenticationRequired, !isComplete {
-            return reason
+        if code == .authenticationRequired {
+            return openReason
                 + ": the service does not accept this web-auth token, or no longer does. Sign in again,"
                 + " or set STRATUS_WEB_AUTH_TOKEN to one of `stratus token create --user`."
         }
-        if reason.hasPrefix("Cannot create"), reason.hasSuffix("in production schema") {
-            return reason + ": save one in development, then `stratus schema deploy`."
-        }
         return nil
     }
+
+    /// The reason without a period at its end, to be continued.
+    private var openReason: String { reason.last == "." ? String(reason.dropLast()) : reason }
 }
 
 extension TransportError {

@@ -33,7 +33,8 @@ extension HTTPTransport {
                     .authenticationFailed,
                     "The service does not allow this app's API token to deliver a sign-in to this"
                         + " address: create one with `stratus token create --loopback`, or"
-                        + " --callback-url."),
+                        + " --callback-url.",
+                    stratusCode: .signInRefused),
                 address: origin)
         }
         guard response.status == 200 else {

@@ -59,7 +59,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
                 frameworkCode: .requestRateLimited)
         case .busy: ServiceError(.tryAgainLater, sentence, retryAfterSeconds: retryAfterSeconds)
         case .disabled: .accountDisabled
-        default: ServiceError(.authenticationFailed, sentence)
+        default: ServiceError(.authenticationFailed, sentence, stratusCode: .signInRefused)
         }
     }
 

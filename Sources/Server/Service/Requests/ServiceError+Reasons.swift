@@ -266,13 +266,18 @@ extension ServiceError {
     // MARK: The schema
 
     static func unknownRecordType(_ name: String) -> ServiceError {
-        invalid("Cannot create new type \(name) in production schema")
+        notInProductionSchema("Cannot create new type \(name) in production schema")
     }
 
     static func unknownField(_ name: String, of recordType: String) -> ServiceError {
-        invalid(
+        notInProductionSchema(
             "Cannot create or modify field '\(name)' in record '\(recordType)' in production schema"
         )
+    }
+
+    /// - Parameter reason: in Apple's words.
+    private static func notInProductionSchema(_ reason: String) -> ServiceError {
+        ServiceError(.badRequest, reason, stratusCode: .notInProductionSchema)
     }
 
     static func recordTypeIsFull(_ recordType: String, limit: Int) -> ServiceError {

@@ -116,7 +116,7 @@ private struct StoredContents {
                 cursor.version = page.version
             } while page.moreComing
             for index in try indexes.indexesWithMore(in: zone.key, reader) {
-                report("An index has no entries beside those of records.", index)
+                report("An index has no entries beside those of records.", index, .rebuild)
             }
         }
         for row in try reader.subscriptions(of: nil) {
@@ -165,13 +165,13 @@ private struct StoredContents {
             return report("A record's fields can be read.", row.name)
         }
         if try !indexes.hasEntries(of: row, in: reader) {
-            report("An index has the entries of each record.", row.name)
+            report("An index has the entries of each record.", row.name, .rebuild)
         }
         for reference in ActingReference.all(in: fields) {
             let holders = try reader.holders(
                 of: reference.target, reference.action, in: row.zone, limit: .max)
             if !holders.contains(row.name) {
-                report("A reference with an action is found by its target.", row.name)
+                report("A reference with an action is found by its target.", row.name, .rebuild)
             }
         }
         for field in fields {
@@ -191,7 +191,10 @@ private struct StoredContents {
         }
     }
 
-    private mutating func report(_ invariant: String, _ violation: String) {
-        findings.append(Finding(invariant: invariant, path: path, violation: violation))
+    private mutating func report(
+        _ invariant: String, _ violation: String, _ remedy: Finding.Remedy = .saveAgain
+    ) {
+        findings.append(
+            Finding(invariant: invariant, path: path, violation: violation, remedy: remedy))
     }
 }

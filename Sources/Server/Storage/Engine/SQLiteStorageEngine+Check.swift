@@ -42,14 +42,15 @@ extension SQLiteStorageEngine {
                 check.files += 1
                 check.findings.append(
                     Finding(
-                        invariant: "A file can be opened.", path: path, violation: error.message))
+                        invariant: "A file can be opened.", path: path, violation: error.message,
+                        remedy: .restoreFile))
             }
         }
         for path in try await placement.work.run({ [placement] in try placement.unknownFiles() }) {
             check.findings.append(
                 Finding(
                     invariant: "The folder contains only Stratus's files.", path: path,
-                    violation: "its name"))
+                    violation: "its name", remedy: .moveFile))
         }
         return check
     }
@@ -71,7 +72,7 @@ extension SQLiteStorageEngine {
                         findings.append(
                             Finding(
                                 invariant: invariant.sentence, path: file.path,
-                                violation: row.text(0)))
+                                violation: row.text(0), remedy: invariant.remedy))
                         return findings.count < violationsPerInvariant
                     }
                 }
@@ -81,7 +82,9 @@ extension SQLiteStorageEngine {
             // Any error is the finding: it keeps the file from being read.
             let message = (error as? StorageError)?.message ?? String(describing: error)
             check.findings.append(
-                Finding(invariant: "A file can be read.", path: file.path, violation: message))
+                Finding(
+                    invariant: "A file can be read.", path: file.path, violation: message,
+                    remedy: .restoreFile))
         }
     }
 
@@ -94,7 +97,7 @@ extension SQLiteStorageEngine {
             findings.append(
                 Finding(
                     invariant: "A row has the checksum that was computed when it was written.",
-                    path: path, violation: "the \(row.kind) \(row.name)"))
+                    path: path, violation: "the \(row.kind) \(row.name)", remedy: .dropRow))
             return findings.count < violationsPerInvariant
         }
         return findings
@@ -107,7 +110,8 @@ extension SQLiteStorageEngine {
             .filter { $0 != "ok" }
             .map {
                 Finding(
-                    invariant: "A file's pages and indexes are whole.", path: path, violation: $0)
+                    invariant: "A file's pages and indexes are whole.", path: path, violation: $0,
+                    remedy: .restoreFile)
             }
     }
 }

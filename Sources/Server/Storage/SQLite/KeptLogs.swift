@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 
 /// The databases that were recently closed to make room for others, with empty logs left beside their files.
 ///
@@ -8,28 +9,27 @@ struct KeptLogs {
     /// This many take at most 64 MB, for the logs' indexes.
     private static let most = 2_000
 
-    private var order = UseOrder<DatabaseAddress>()
-    private var usedAtSeconds: [DatabaseAddress: Double] = [:]
+    private var usedAtSeconds = LRUCache<DatabaseAddress, Double>(capacity: .max)
 
     /// The least recently used one.
-    var first: DatabaseAddress? { order.first }
+    var first: DatabaseAddress? { usedAtSeconds.oldestEntry?.key }
 
     var isFull: Bool { usedAtSeconds.count >= Self.most }
 
     mutating func keep(_ address: DatabaseAddress, usedAtSeconds seconds: Double) {
-        order.append(address)
         usedAtSeconds[address] = seconds
     }
 
     /// - Returns: Whether the database was one of them.
     mutating func remove(_ address: DatabaseAddress) -> Bool {
-        order.remove(address)
-        return usedAtSeconds.removeValue(forKey: address) != nil
+        let formerCount = usedAtSeconds.count
+        usedAtSeconds[address] = nil
+        return usedAtSeconds.count < formerCount
     }
 
     /// The least recently used one, if its last use was before a time.
     func first(usedBefore latest: Double) -> DatabaseAddress? {
-        guard let first, usedAtSeconds[first, default: latest] <= latest else { return nil }
-        return first
+        guard let oldest = usedAtSeconds.oldestEntry, oldest.value <= latest else { return nil }
+        return oldest.key
     }
 }

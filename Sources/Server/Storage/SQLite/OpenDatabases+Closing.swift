@@ -27,7 +27,9 @@ extension OpenDatabases {
 
     private func closeSurplus(_ limit: Int) async {
         func next(_ state: inout State) -> DatabaseAddress? {
-            if state.entries.count > limit, let first = state.unused.first { return first }
+            if state.entries.count > limit, let oldest = state.unused.oldestEntry {
+                return oldest.key
+            }
             state.isClosingSurplus = false
             return nil
         }
@@ -60,13 +62,13 @@ extension OpenDatabases {
     private func nextToClose() async -> (address: DatabaseAddress, isOpen: Bool)? {
         while true {
             let (open, kept, isEmpty) = state.withLock {
-                ($0.unused.first, $0.keptLogs.first, $0.entries.isEmpty)
+                ($0.unused.oldestEntry?.key, $0.keptLogs.first, $0.entries.isEmpty)
             }
             if let open { return (open, true) }
             if let kept { return (kept, false) }
             if isEmpty { return nil }
             await waitForChange {
-                $0.entries.isEmpty || $0.unused.first != nil || $0.keptLogs.first != nil
+                $0.entries.isEmpty || $0.unused.oldestEntry?.key != nil || $0.keptLogs.first != nil
             }
         }
     }
@@ -81,7 +83,7 @@ extension OpenDatabases {
                 case .open(let database) = entry.phase
             else { return nil }
             state.entries[address]?.phase = .closing
-            state.unused.remove(address)
+            state.unused[address] = nil
             let mayKeep = !entry.isClosing && !state.keptLogs.isFull && !state.isClosed
             return (database, entry, keepsLog && mayKeep)
         }

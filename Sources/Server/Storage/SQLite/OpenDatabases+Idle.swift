@@ -53,7 +53,7 @@ extension OpenDatabases {
 
 extension OpenDatabases.State {
     fileprivate func longestUnused(before latest: Double) -> DatabaseAddress? {
-        guard !isClosed, let address = unused.first, let entry = entries[address],
+        guard !isClosed, let address = unused.oldestEntry?.key, let entry = entries[address],
             entry.usedAtSeconds <= latest
         else { return nil }
         return address

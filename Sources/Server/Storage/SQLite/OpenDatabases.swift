@@ -27,7 +27,7 @@ final class OpenDatabases: Sendable {
     struct State {
         var entries: [DatabaseAddress: Entry] = [:]
         /// Databases that are open and not in use, the least recently used first.
-        var unused = UseOrder<DatabaseAddress>()
+        var unused = LRUCache<DatabaseAddress, Void>(capacity: .max)
         /// Closes idle databases, as long as any are open.
         var idleTask: Task<Void, Never>?
         var damaged = DamagedDatabases()
@@ -146,7 +146,7 @@ final class OpenDatabases: Sendable {
         guard case .open(let database) = state.entries.values[place].phase else {
             return .mustWait
         }
-        if state.entries.values[place].uses == 0 { state.unused.remove(address) }
+        if state.entries.values[place].uses == 0 { state.unused[address] = nil }
         state.entries.values[place].uses += 1
         return .ready(database)
     }
@@ -187,7 +187,7 @@ final class OpenDatabases: Sendable {
             state.entries.values[place].usedAtSeconds = now
             let isLast = state.entries.values[place].uses == 0
             let isClosing = state.entries.values[place].isClosing
-            if isLast { state.unused.append(address) }
+            if isLast { state.unused[address] = () }
             return (
                 state.isClosed ? Self.takeWaiting(&state) : [], isLast && isClosing,
                 isLast && state.idleTask == nil

@@ -2,11 +2,14 @@
 struct StoredInvariant: Sendable {
     /// The invariant as a sentence, which identifies it in reports.
     var sentence: String
+    /// What can be done about a violation.
+    var remedy: Finding.Remedy
     /// A statement with one column of text: the names of the rows that violate the invariant.
     var violations: String
 
-    init(_ sentence: String, violations: String) {
+    init(_ sentence: String, remedy: Finding.Remedy = .saveAgain, violations: String) {
         self.sentence = sentence
+        self.remedy = remedy
         self.violations = violations
     }
 }
@@ -19,12 +22,33 @@ public struct Finding: Hashable, Sendable, CustomStringConvertible {
     public var path: String
     /// The violation: a record's or zone's name, or what SQLite reports.
     public var violation: String
+    /// What can be done about it.
+    package var remedy: Remedy
 
-    /// Makes a finding.
+    /// What can be done about a violation.
+    package enum Remedy: Hashable, Sendable {
+        /// The rows are derived from records, and a repair derives them again.
+        case rebuild
+        /// A row is damaged in a file that is otherwise intact; a repair can drop it.
+        case dropRow
+        /// The file itself is damaged, so that its rows are not reliable; a backup has it.
+        case restoreFile
+        /// The file is not Stratus's; the operator moves it.
+        case moveFile
+        /// It is data, which nothing rebuilds.
+        case saveAgain
+    }
+
+    /// Makes a finding about data that nothing rebuilds.
     public init(invariant: String, path: String, violation: String) {
+        self.init(invariant: invariant, path: path, violation: violation, remedy: .saveAgain)
+    }
+
+    package init(invariant: String, path: String, violation: String, remedy: Remedy) {
         self.invariant = invariant
         self.path = path
         self.violation = violation
+        self.remedy = remedy
     }
 
     public var description: String { "\(path): \(invariant) Broken by \(violation)." }

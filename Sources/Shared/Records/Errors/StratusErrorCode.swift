@@ -13,4 +13,12 @@ public struct StratusErrorCode: RawRepresentable, Hashable, Sendable {
 
     /// The service's disk is full: records can be read and deleted, but not saved.
     public static let diskFull = Self(rawValue: 1_002)
+
+    /// The record has a type or field that the production schema does not have. Save one in development, then deploy
+    /// the schema.
+    public static let notInProductionSchema = Self(rawValue: 1_003)
+
+    /// A person's sign-in is refused, for a wrong password for example. ``ServiceError/reason`` says why and what to
+    /// do; the app's tokens are not the cause.
+    public static let signInRefused = Self(rawValue: 1_004)
 }

@@ -22,7 +22,7 @@ public protocol WireWritable {
 ///
 /// | key | where | meaning |
 /// | --- | --- | --- |
-/// | `stratusErrorCode` | every error | `ServiceError.frameworkCode` |
+/// | `stratusErrorCode` | every error | `ServiceError.frameworkCode`, `stratusCode` |
 /// | `stratusDidResetEncryptedData` | zone error | `ServiceError.userDidResetEncryptedData` |
 /// | `stratusLastIntactVersion` | error of a change token | `ServiceError.lastIntactVersion` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |

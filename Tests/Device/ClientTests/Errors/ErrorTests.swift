@@ -94,6 +94,37 @@ import Testing
         }
     }
 
+    /// What the client adds to a reason depends on the codes, not on the reason's words.
+    @Test(
+        arguments: [
+            (
+                ServiceError(.badRequest, "any", stratusCode: .notInProductionSchema),
+                "schema deploy"
+            ),
+            (
+                ServiceError(.badRequest, "any.", stratusCode: .notInProductionSchema),
+                "any: save one"
+            ),
+            (ServiceError(.badRequest, "Cannot create new type A in production schema"), nil),
+            (ServiceError(.authenticationFailed, "any"), "STRATUS_API_TOKEN"),
+            (ServiceError(.authenticationFailed, "any."), "any: the service does not accept"),
+            (ServiceError(.authenticationFailed, "any", stratusCode: .signInRefused), nil),
+            (ServiceError(.authenticationRequired, "any."), "STRATUS_WEB_AUTH_TOKEN"),
+            (ServiceError(.authenticationRequired, "any", stratusCode: .signInRefused), nil),
+        ] as [(ServiceError, String?)])
+    func adviceDependsOnCodes(_ refusal: ServiceError, _ advice: String?) async {
+        let database = database { _, _ in throw ServiceFailure(refusal) }
+        let error = await #expect(throws: CKError.self) { try await database.allRecordZones() }
+        let expected: CKError.Code =
+            refusal.code == .badRequest ? .invalidArguments : .notAuthenticated
+        #expect(error?.code == expected)
+        if let advice {
+            #expect(error?.localizedDescription.contains(advice) == true)
+        } else {
+            #expect(error?.localizedDescription == refusal.reason)
+        }
+    }
+
     /// The version reaches the sync layer, which sees the error as a ``FrameworkError``.
     @Test(arguments: [nil, 0, 7, -1] as [Int64?])
     func expiredChangeTokenTellsLastIntactVersion(_ version: Int64?) async {
@@ -116,13 +147,16 @@ import Testing
         #expect((error as (any FrameworkError)?)?.lastIntactVersion == expected)
     }
 
-    @Test func unknownChangeTokenIsExpired() async {
+    /// Stratus sends a code, whatever the reason says. Apple's service sends only the reason.
+    @Test(arguments: [
+        ServiceError(.badRequest, "some other reason", frameworkCode: .changeTokenExpired),
+        ServiceError(.badRequest, "Unknown sync continuation type"),
+    ])
+    func unknownChangeTokenIsExpired(_ refusal: ServiceError) async {
         let database = database { _, _ in
             ChangesZone.Answer([
                 .failure(
-                    ZoneFailure(
-                        zoneID: ZoneIDDictionary(zoneName: "Trips"),
-                        error: ServiceError(.badRequest, "Unknown sync continuation type")))
+                    ZoneFailure(zoneID: ZoneIDDictionary(zoneName: "Trips"), error: refusal))
             ])
         }
         await #expect(throws: CKError(.changeTokenExpired)) {

@@ -75,6 +75,8 @@ import Testing
                 try await app.signIn(emailAddress: SignInScene.ole, password: "wrong horse")
             }
             #expect(error?.code == .notAuthenticated)
+            // The app's tokens are not the cause.
+            #expect(error?.localizedDescription.contains("STRATUS_API_TOKEN") == false)
             #expect(try await app.userRecordID() == ida)
         }
     }

@@ -136,6 +136,7 @@ import Testing
             let wrong = try await exchange("wrong horse", token)
             #expect(wrong.status == .unauthorized)
             #expect(try wrong.member("serverErrorCode") == "AUTHENTICATION_FAILED")
+            #expect(wrong.text.contains(#""stratusErrorCode":1004"#))
             #expect(try await exchange("correct horse", "unknown").status == .unauthorized)
             for _ in 0..<9 { _ = try await exchange("wrong horse", token) }
             #expect(try await exchange("wrong horse", token).status == .tooManyRequests)

@@ -77,9 +77,10 @@ import Testing
                 "Cannot create new type Trail in production schema",
             ])
         #expect(
-            results.map(\.failed?.error.frameworkCode) == [
-                nil, .invalidArguments, .invalidArguments,
+            results.map(\.failed?.error.stratusCode) == [
+                nil, .notInProductionSchema, .notInProductionSchema,
             ])
+        #expect(results.map(\.code) == [nil, .badRequest, .badRequest])
         #expect(try await storage.directory.schema(of: address).version == 1)
     }
 

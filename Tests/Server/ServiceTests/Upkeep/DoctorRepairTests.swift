@@ -215,12 +215,15 @@ import Testing
         #expect(try await alice.page("Trips").records.count == 2)
     }
 
-    /// The sentences that decide whether a finding is rebuilt are sentences of existing checks.
-    @Test func rebuiltInvariantsExist() {
-        let all = RecordFile.invariants.map(\.sentence)
-        let rebuilt = all.filter {
-            Finding(invariant: $0, path: "", violation: "").isRebuilt
+    /// The remedy of a finding decides, whatever the invariant's sentence says.
+    @Test func remedyDecidesWhatIsRebuilt() {
+        #expect(RecordFile.invariants.count { $0.remedy == .rebuild } == 11)
+        func finding(_ remedy: Finding.Remedy) -> Finding {
+            Finding(
+                invariant: "A share has its record.", path: "", violation: "", remedy: remedy)
         }
-        #expect(rebuilt.count == 11)
+        #expect(finding(.rebuild).isRebuilt && !finding(.saveAgain).isRebuilt)
+        #expect(finding(.restoreFile).advice == "Restore the file from a backup.")
+        #expect(finding(.dropRow).advice.hasSuffix("--drop-damaged"))
     }
 }

@@ -214,20 +214,3 @@ actor Pauses {
         guard await iterator.next(isolation: self) != nil else { throw CancellationError() }
     }
 }
-
-@Suite struct UseOrderTests {
-    @Test func firstIsLeastRecentlyUsed() {
-        var order = UseOrder<Int>()
-        for key in [1, 2, 3, 1, 4] { order.append(key) }
-        order.remove(3)
-        order.remove(9)
-        var keys: [Int] = []
-        while let first = order.first {
-            keys.append(first)
-            order.remove(first)
-        }
-        #expect(keys == [2, 1, 4])
-        order.append(5)
-        #expect(order.first == 5)
-    }
-}
