@@ -22,6 +22,11 @@ package struct RecordAccess: Sendable {
             others.contains(.read) || user != nil && own.contains(.read)
         }
 
+        /// Whether the caller may create or change any record at all, even if only those that the caller created.
+        package var mayWriteSome: Bool {
+            mayCreate || others.contains(.write) || user != nil && own.contains(.write)
+        }
+
         package func mayRead(_ row: RecordRow) -> Bool { permits(.read, row) }
 
         /// Whether the caller may change and delete a record.

@@ -93,11 +93,17 @@ struct AssetByteTransfer: Sendable {
     ) async throws -> (bytes: Int64, error: ServiceError) {
         let limits = settings.limits
         return try await databases.store(for: database).read { reader in
-            let quota = Quota(
-                database.tenant, limits: limits, recordBytes: try reader.recordBytes,
-                assetBytes: try reader.assetBytes)
+            let quota = try Self.quota(of: database, limits, reader)
             return (quota.freeAssetBytes, quota.error)
         }
+    }
+
+    private static func quota(
+        of database: DatabaseAddress, _ limits: Limits, _ reader: any StoreReader
+    ) throws -> Quota {
+        Quota(
+            database.tenant, limits: limits, recordBytes: try reader.recordBytes,
+            assetBytes: try reader.assetBytes)
     }
 
     /// Stores a blob and then its row, so that a row never names a blob that does not exist.
@@ -121,14 +127,27 @@ struct AssetByteTransfer: Sendable {
     }
 
     /// Stores the row of a blob, or returns the row of an earlier blob with the same content.
+    ///
+    /// The quota is checked again: other uploads may have taken the room since this one began.
     func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
-        let stored = try await databases.store(for: database).write { try $0.admit(new) }
-        if stored.blob != new.blob {
+        let limits = settings.limits
+        let admission: Result<AssetRow, ServiceError> = try await databases.store(for: database)
+            .write { writer in
+                if try writer.asset(new.blob.sha256) == nil {
+                    let quota = try Self.quota(of: database, limits, writer)
+                    guard new.sizeBytes <= quota.freeAssetBytes else {
+                        return .failure(quota.error)
+                    }
+                }
+                return .success(try writer.admit(new))
+            }
+        guard case .success(let stored) = admission, stored.blob == new.blob else {
             do {
                 try await storage.blobs(for: database).delete(new.blob)
             } catch {
                 // The blob has no row: the next collection finds and removes it.
             }
+            return try admission.get()
         }
         return stored
     }

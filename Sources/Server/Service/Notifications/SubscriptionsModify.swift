@@ -121,6 +121,7 @@ private struct SubscriptionChanges {
                 "The subscription is larger than \(context.limits.subscriptionBytes) bytes; give it"
                     + " shorter texts and filters.")
         }
+        try checkRoom(for: row)
         do {
             _ = try row.subscription()
         } catch {
@@ -129,9 +130,26 @@ private struct SubscriptionChanges {
                 "The subscription could not be read again as it was sent; change its query.")
         }
         stored[identifier] = subscription
+        rows[identifier] = row
         try writer.put(row)
         return .subscription(subscription)
     }
+
+    /// A user's subscriptions are kept in memory together. One that becomes shorter is always accepted.
+    private func checkRoom(for row: SubscriptionRow) throws {
+        let limitBytes = Self.largestPerUser * context.limits.subscriptionBytes
+        let oldBytes = rows[row.identifier]?.body.count ?? 0
+        let storedBytes = rows.values.reduce(0) { $0 + $1.body.count }
+        guard row.body.count <= oldBytes || storedBytes - oldBytes + row.body.count <= limitBytes
+        else {
+            throw ServiceError.overLimit(
+                "The user's subscriptions in the database would have more than \(limitBytes) bytes"
+                    + " together; delete some first, or give this one shorter texts and filters.")
+        }
+    }
+
+    /// How many subscriptions of the largest size a user may have in a database.
+    private static let largestPerUser = 16
 
     /// The subscription as it is stored, if this database accepts it: query subscriptions are for the public and
     /// private database, zone subscriptions for custom zones of the private one, database subscriptions for the private

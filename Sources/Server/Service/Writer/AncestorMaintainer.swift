@@ -67,18 +67,25 @@ extension StoreReader {
         return states
     }
 
-    /// The state of a living record with a change tag, if it is still kept.
+    /// The state of a living record with a change tag, if it and its assets are still kept.
     func ancestor(of row: RecordRow, tagged tag: String) throws -> RecordRow? {
         guard let wanted = ChangeTag.version(of: tag) else { return nil }
         var next = ChangeTag.version(of: row.changeTag)
         while let version = next, version > wanted,
             let state = try ancestor(replacedAt: version, in: row.zone)
         {
-            if state.changeTag == tag { return row.replaced(by: state) }
+            if state.changeTag == tag {
+                return try hasAssets(of: state) ? row.replaced(by: state) : nil
+            }
             next = ChangeTag.version(of: state.changeTag)
             guard let next, next < version else { break }
         }
         return nil
+    }
+
+    /// An earlier state does not keep its assets: once no record has them, they are removed.
+    private func hasAssets(of state: AncestorRow) throws -> Bool {
+        try StoredAssets.blobs(in: state.payload).allSatisfy { try asset($0.sha256)?.blob == $0 }
     }
 }
 

@@ -135,6 +135,30 @@ import Testing
         #expect(await uploadFailure(world, address, pieces([2])) == nil)
     }
 
+    @Test func uploadIsRefusedIfAnotherTookItsRoom() async throws {
+        let world = World(limits: .with { $0.privateDatabaseBytes = 1_000 })
+        let alice = try await world.person("alice")
+        let address = try await alice.uploadAddress()
+        let (body, input) = AsyncStream<[UInt8]>.makeStream()
+        let (reading, isReading) = AsyncStream<Void>.makeStream()
+        let first = Task {
+            try await world.service.upload(
+                to: address,
+                body.map { piece in
+                    isReading.yield()
+                    return piece
+                })
+        }
+        input.yield([UInt8](repeating: 1, count: 600))
+        for await _ in reading { break }
+        #expect(try await alice.upload([UInt8](repeating: 2, count: 600)).sizeBytes == 600)
+        input.finish()
+        let refused = await #expect(throws: RequestFailure.self) { try await first.value }
+        #expect(refused?.error.code == .quotaExceeded)
+        #expect(try await alice.assetBytes() == 600)
+        #expect(try await alice.blobNames().count == 1)
+    }
+
     @Test func sameContentIsStoredOncePerDatabase() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1, 2, 3])

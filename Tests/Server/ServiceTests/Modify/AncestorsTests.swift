@@ -67,6 +67,27 @@ import Testing
         #expect(failure?.ancestorRecord == nil)
     }
 
+    /// Its address would lead nowhere.
+    @Test(arguments: Backend.allCases)
+    func conflictOmitsAncestorRecordWhoseAssetWasCollected(_ backend: Backend) async throws {
+        let world = World(try backend.storage())
+        var alice = try await world.person("alice")
+        let first = try await alice.modify([
+            hut(.create, "hut", [photo(try await alice.upload([1]))])
+        ])[0]
+        let tag = first.record?.recordChangeTag
+        try await alice.modify([hut(.forceUpdate, "hut", [Field(name: "photo", value: nil)])])
+        let ancestor = try #require(try await conflict(alice, "hut", tag)?.ancestorRecord)
+        #expect(try await world.fetch(RecordResult.record(ancestor).asset) == [1])
+        await world.service.collectAssets()
+        world.advance(seconds: 3 * 24 * 3600)
+        #expect(await world.service.collectAssets().unreferencedAssets == 1)
+        alice = try await world.person("alice")
+        let failure = try await conflict(alice, "hut", tag)
+        #expect(failure?.error.code == .conflict && failure?.serverRecord != nil)
+        #expect(failure?.ancestorRecord == nil)
+    }
+
     /// The states of a deleted record are removed too.
     @Test(arguments: Backend.allCases)
     func deletionRemovesAncestorRecords(_ backend: Backend) async throws {

@@ -226,6 +226,26 @@ import Testing
             ]))
         #expect(twice?.error.code == .badRequest)
     }
+
+    /// Sixteen of the largest size; they are all kept in memory.
+    @Test func bytesOfAUsersSubscriptionsAreLimited() async throws {
+        func large(_ number: Int, bytes: Int = 63_000) -> SubscriptionDictionary {
+            var subscription = Self.database("s\(number)")
+            subscription.notificationInfo = .init(
+                alertBody: String(repeating: "x", count: bytes))
+            return subscription
+        }
+        let alice = try await World().person("alice")
+        let results = try await alice.subscribe((0..<17).map { large($0) })
+        #expect(results.prefix(16).allSatisfy { $0.subscription != nil })
+        #expect(results[16].failure?.frameworkCode == .limitExceeded)
+        // In another request too.
+        let later = try await alice.subscribe([large(16), Self.database("small"), large(0)])
+        #expect(later.map { $0.failure?.frameworkCode } == [.limitExceeded, nil, nil])
+        let shorter = try await alice.subscribe([large(0, bytes: 10), large(16)])
+        #expect(shorter.allSatisfy { $0.subscription != nil })
+        #expect(try await alice.ask(SubscriptionsList.self, .init()).items.count == 18)
+    }
 }
 
 extension Person {

@@ -241,4 +241,27 @@ import Testing
         #expect(schema.rule(for: "extra", of: "Hut") == nil)
         #expect(schema.rule(for: "more", of: "Hut") == nil)
     }
+
+    /// The bytes would count against everyone's quota.
+    @Test(arguments: [
+        (#"GRANT READ TO "_world""#, true),
+        (#"GRANT CREATE TO "_icloud""#, false),
+        (#"GRANT WRITE TO "_creator""#, false),
+        (#"GRANT WRITE TO "_icloud""#, false),
+    ])
+    func publicUploadIsRefusedIfGrantsAllowNoSave(_ grants: String, _ isRefused: Bool) async throws
+    {
+        let world = World(environment: .production)
+        let bob = try await world.person("bob")
+        let schemas = world.service.schemaDeployment(of: World.container)
+        try await schemas.replace(
+            with: ContainerSchema(
+                text: "DEFINE SCHEMA RECORD TYPE Hut (photo ASSET, \(grants));"))
+        try await schemas.deploy()
+        let request = AssetsUpload.Request(tokens: [.init(fieldName: "photo")])
+        let refusal = await bob.refusal(AssetsUpload.self, request, in: .public)
+        #expect((refusal?.error.code == .accessDenied) == isRefused)
+        #expect((refusal == nil) == !isRefused)
+        #expect(await bob.refusal(AssetsUpload.self, request) == nil)
+    }
 }
