@@ -96,8 +96,11 @@ extension ChangesZone: ServedEndpoint {
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }
-                    // Without memory the whole request is refused, not its zone.
-                    try context.hold(recordBytes: before - room)
+                    // Without memory the whole request is refused, not its zone: except beside a batch so large that
+                    // the request would always be refused.
+                    guard try context.hold(pageBytes: before - room) else {
+                        return .failure(ZoneFailure(zoneID: item.zoneID, error: .memoryIsShort))
+                    }
                     return .success(page)
                 })
         }
