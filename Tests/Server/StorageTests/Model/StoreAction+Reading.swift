@@ -69,7 +69,9 @@ extension StoreAction {
         case .family(let name, let zone, let limit):
             let key = try reader.key(of: zone)
             // Their order is not guaranteed, so all of them are compared.
-            let below = try reader.descendants(of: name, in: key, limit: 999).sorted(by: \.name)
+            let below = try reader.descendants(
+                of: name, in: key, limit: 999, payloadBytes: .max
+            ).sorted(by: \.name)
             return try "\(reader.children(of: name, in: key, limit: limit)) \(below)"
         case .share(let share, let zone, let user):
             let key = try reader.key(of: zone)

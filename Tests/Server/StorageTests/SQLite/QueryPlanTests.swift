@@ -110,7 +110,7 @@ import Testing
             _ = try $0.sharedVersion(of: zone, roots: ["a"])
         },
         Request(description: "descendants", index: "record_by_parent") {
-            _ = try $0.descendants(of: "a", in: zone, limit: 2)
+            _ = try $0.descendants(of: "a", in: zone, limit: 2, payloadBytes: .max)
         },
         Request(description: "database feed", index: "sqlite_autoindex_zone_2") {
             _ = try $0.zones(changedAfter: 1, limit: 2)
