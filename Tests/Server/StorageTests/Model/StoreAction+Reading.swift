@@ -24,7 +24,9 @@ extension StoreAction {
             }
             return "\(rows)"
         case .zones(let version, let limit):
-            return try "\(reader.zones(changedAfter: version, limit: limit))"
+            let zones = try reader.zones(
+                changedAfter: version, deletedAfter: version + 2, limit: limit)
+            return "\(zones)"
         case .changes(let zone, let cursor, let limit, let bytes):
             return try String(
                 describing: reader.changes(
