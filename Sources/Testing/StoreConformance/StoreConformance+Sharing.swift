@@ -104,12 +104,19 @@ extension StoreConformance {
                 try writer.save(["f"], in: zone, deleted: true)
             }
             try await store.read { reader in
-                let below = try reader.descendants(of: "a", in: zone, limit: 9)
+                let below = try reader.descendants(
+                    of: "a", in: zone, limit: 9, payloadBytes: .max)
                 try expect(below.map(\.name).sorted(), equals: ["b", "c", "d"])
                 let names = try reader.descendantNames(of: "a", in: zone, limit: 9)
                 try expect(names.sorted(), equals: ["b", "c", "d"])
-                try expect(reader.descendants(of: "a", in: zone, limit: 2).count, equals: 2)
-                try expect(reader.descendants(of: "e", in: zone, limit: 9), equals: [])
+                for (limit, bytes, count) in [(2, Int.max, 2), (9, 0, 1)] {
+                    let part = try reader.descendants(
+                        of: "a", in: zone, limit: limit, payloadBytes: bytes)
+                    try expect(part.count, equals: count)
+                }
+                let none = try reader.descendants(
+                    of: "e", in: zone, limit: 9, payloadBytes: .max)
+                try expect(none, equals: [])
             }
         },
 

@@ -122,14 +122,21 @@ extension StoreConformance {
                 try writer.save(["x"], in: keys[2])
                 try writer.save(["y"], in: keys[0])
             }
-            let changed = try await store.read { try $0.zones(changedAfter: start, limit: 10) }
+            let changed = try await store.read {
+                try $0.zones(changedAfter: start, deletedAfter: start, limit: 10)
+            }
             try expect(changed.map(\.name), equals: ["b", "c", "a"])
             try expect(changed.map(\.deletion), equals: [.deleted, nil, nil])
+            let deletion = changed[0].changedAtDatabaseVersion
+            let living = try await store.read {
+                try $0.zones(changedAfter: start, deletedAfter: deletion, limit: 2)
+            }
+            try expect(living.map(\.name), equals: ["c", "a"])
             // With pages of one zone, no zone of the same write is lost.
             var cursor = start
             var names: [String] = []
             while let zone = try await store.read({ [cursor] in
-                try $0.zones(changedAfter: cursor, limit: 1).first
+                try $0.zones(changedAfter: cursor, deletedAfter: start, limit: 1).first
             }) {
                 try expect(zone.changedAtDatabaseVersion > cursor, "the feed makes no progress")
                 cursor = zone.changedAtDatabaseVersion

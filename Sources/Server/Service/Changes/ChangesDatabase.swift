@@ -38,11 +38,10 @@ extension ChangesDatabase: ServedEndpoint {
                 token?.skipTombstonesThrough
                 ?? request.deletionsAfterVersion.map { min(max($0, 0), version) } ?? version
             let page = try Self.page(
-                of: reader, after: token?.cursor ?? 0,
+                of: reader, after: token?.cursor ?? 0, deletedAfter: skip,
                 limit: context.pageLength(request.resultsLimit)
             ) { row in
                 row.hasFeed && row.name != ZoneID.defaultZoneName
-                    && (row.deletion == nil || row.changedAtDatabaseVersion > skip)
             }
             return Answer(
                 zones: page.rows.map { .success(ZoneDictionary(changed: $0, in: context)) },
@@ -57,12 +56,13 @@ extension ChangesDatabase: ServedEndpoint {
     /// Zones that one request changed have the same database version, and no page ends between them. Zones that are not
     /// listed do not count, so that no page is empty while more is coming.
     private static func page(
-        of reader: any StoreReader, after cursor: Int64, limit: Int,
+        of reader: any StoreReader, after cursor: Int64, deletedAfter skip: Int64, limit: Int,
         listing isListed: (ZoneRow) -> Bool
     ) throws -> (rows: [ZoneRow], end: Int64?) {
         var asked = limit + 1
         while true {
-            let rows = try reader.zones(changedAfter: cursor, limit: asked)
+            let rows = try reader.zones(
+                changedAfter: cursor, deletedAfter: skip, limit: asked)
             let isAll = rows.count < asked
             // There may be more zones of the last version than were read.
             let whole = rows.filter {

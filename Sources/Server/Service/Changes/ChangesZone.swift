@@ -80,12 +80,25 @@ extension ChangesZone: ServedEndpoint {
     ) async throws -> Answer {
         let access = try await context.recordAccess(by: stores.schemas)
         // Newest-first pages are found by reading from the oldest change on.
-        let length: ReadLength = request.zones.contains { $0.isReversed } ? .zone : .page
-        return try await stores.databases.store(for: address).read(length) { reader in
+        guard !request.zones.contains(where: \.isReversed) else {
+            return try await answer(request, in: context, stores, address, room, access, .zone)
+        }
+        do {
+            return try await answer(request, in: context, stores, address, room, access, .page)
+        } catch is ZoneFeed.IsNewestFirst {
+            return try await answer(request, in: context, stores, address, room, access, .zone)
+        }
+    }
+
+    private static func answer(
+        _ request: Request, in context: RequestContext, _ stores: Stores,
+        _ address: DatabaseAddress, _ room: Int, _ access: RecordAccess, _ length: ReadLength
+    ) async throws -> Answer {
+        try await stores.databases.store(for: address).read(length) { reader in
             let tokens = context.changeTokens(
                 stores.signer, of: address, reader, logger: stores.logger)
             let feed = ZoneFeed(
-                reader: reader, tokens: tokens, context: context, access: access)
+                reader: reader, tokens: tokens, context: context, access: access, length: length)
             var room = room
             return Answer(
                 try request.zones.map { item in
@@ -96,8 +109,11 @@ extension ChangesZone: ServedEndpoint {
                     } catch let error as ServiceError {
                         return .failure(ZoneFailure(zoneID: item.zoneID, error: error))
                     }
-                    // Without memory the whole request is refused, not its zone.
-                    try context.hold(recordBytes: before - room)
+                    // Without memory the whole request is refused, not its zone: except beside a batch so large that
+                    // the request would always be refused.
+                    guard try context.hold(pageBytes: before - room) else {
+                        return .failure(ZoneFailure(zoneID: item.zoneID, error: .memoryIsShort))
+                    }
                     return .success(page)
                 })
         }
@@ -141,9 +157,14 @@ struct ZoneFeed {
     let context: RequestContext
     /// Records that the caller may not read are left out, and so are their deletions.
     let access: RecordAccess
+    /// How much may be read.
+    let length: ReadLength
+
+    /// Thrown by a read of length `page` for a token that continues a newest-first fetch.
+    struct IsNewestFirst: Error {}
 
     /// - Parameter room: The bytes that the answer has left for records; every zone gets a page in any case.
-    /// - Throws: ``ServiceError`` when this zone cannot be served.
+    /// - Throws: ``ServiceError`` when this zone cannot be served; ``IsNewestFirst``.
     func page(_ item: ChangesZone.Item, room: inout Int) throws -> ChangesZone.Page {
         guard let name = context.zoneName(item.zoneID) else { throw ServiceError.zoneNotFound }
         guard
@@ -154,6 +175,7 @@ struct ZoneFeed {
         let (zone, rights) = try context.existingZone(named: name, reader)
         let token = try tokens.read(
             item.syncToken, knowing: item.knownChangeTags, for: zone, rights.access)
+        if token?.reverse != nil, length == .page { throw IsNewestFirst() }
         let cursor = ChangeCursor(
             version: token?.cursor ?? 0,
             skipTombstonesThrough: token?.skipTombstonesThrough ?? skippedTombstones(item, zone),
@@ -203,6 +225,7 @@ struct ZoneFeed {
         var kept: [RecordRow] = []
         var keptBytes = 0
         var hasOlder = false
+        var passed = 0
         var cursor = start
         while true {
             let changes = try reader.changes(
@@ -211,6 +234,7 @@ struct ZoneFeed {
                 payloadBytes: context.limits.changedBytesPerAnswer)
             let new = changes.rows.prefix { $0.version < bounds.below }
             kept += new
+            passed += new.count
             keptBytes += new.reduce(0) { $0 + $1.payload.count }
             while let first = kept.first {
                 // Whole requests are dropped where no page may end inside one; the newest stays.
@@ -227,6 +251,7 @@ struct ZoneFeed {
             if !changes.moreComing || changes.version >= bounds.below { break }
         }
         room -= keptBytes
+        context.work.add(recordsRead: passed - kept.count)
         let oldest = kept.first?.version ?? bounds.below
         return ChangesZone.Page(
             zoneID: context.zoneID(zone.name),

@@ -24,9 +24,13 @@ struct SharePlacement {
     /// Whether a root is shared now; read once.
     private var roots: [String: Bool] = [:]
 
+    /// The most bytes of records that a step moves.
+    static let payloadBytesPerStep = 8_000_000
+
     init(_ limits: Limits) {
         room = limits.recordsPerStep
-        payloadRoom = limits.recordBytesPerModify
+        // A step is one batch, which a page of changes has as a whole.
+        payloadRoom = min(limits.recordBytesPerModify, Self.payloadBytesPerStep)
     }
 
     mutating func step(in records: inout RecordWriter) throws {

@@ -10,6 +10,8 @@ package final class HeldMemory: Sendable {
         var bytes = 0
         /// The memory that it takes beside those bytes.
         var beside = 0
+        /// Whether it has the page beyond its sender's share (``takePage(_:)``).
+        var isBeyondShare = false
         var address: MemoryBudget.Share
         var user: MemoryBudget.Share?
 
@@ -26,6 +28,7 @@ package final class HeldMemory: Sendable {
 
     deinit {
         let signals = state.withLock {
+            if $0.isBeyondShare { budget.endPageBeyondShare() }
             let signals = $0.beside == 0 ? [] : budget.changeBeside(by: -$0.beside)
             return signals + budget.leave($0.shares, giveBack: $0.bytes)
         }
@@ -84,6 +87,26 @@ package final class HeldMemory: Sendable {
     package func takeIfFree(_ bytes: Int) throws(ServiceError) {
         guard bytes > 0 else { return }
         guard takeNow(bytes) else { throw refusal() }
+    }
+
+    /// Takes the bytes of a page of an answer if there is room for them. A page that is too large for any sender's share
+    /// is admitted too, while no other holder has such a page.
+    ///
+    /// - Returns: False when there is no room, and the answer has a page beyond its sender's share already.
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no room otherwise.
+    package func takePage(_ bytes: Int) throws(ServiceError) -> Bool {
+        if bytes <= 0 || takeNow(bytes) { return true }
+        let (isTaken, hasOther) = state.withLock { state in
+            if state.isBeyondShare { return (false, true) }
+            guard budget.takeBeyondShare(bytes, for: state.shares) else { return (false, false) }
+            state.isBeyondShare = true
+            state.bytes += bytes
+            return (true, false)
+        }
+        if isTaken { return true }
+        let refusal = refusal()
+        guard hasOther else { throw refusal }
+        return false
     }
 
     /// Takes bytes if there is room, else starts to wait for room.

@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// A sender may hold as much as is still free after it: alone half of the budget, and with `n` others an equal share of
 /// it, while something stays free for the next sender. (Switches share their buffers by this dynamic threshold.) A
-/// sender that holds nothing and is alone is never refused, regardless of the size.
+/// sender that holds nothing and is alone is never refused, regardless of the size. A page of an answer that no share has
+/// room for (the records of one batch are in one page) is admitted too, one at a time: otherwise it would never be.
 ///
 /// The memory that connections and requests take beside their bytes leaves less for long bodies: at least a third of
 /// the budget, and as much as before for everything else, so that opening connections causes no refusals.
@@ -51,10 +52,16 @@ package final class MemoryBudget: Sendable {
         var shares: [Throttle.Sender: Share] = [:]
         var waiters: Deque<Waiter> = []
         var lastTicket: UInt64 = 0
+        /// Whether a holder has a page beyond its sender's share.
+        var hasPageBeyondShare = false
     }
 
     /// The fraction of the budget that connections and requests may take away from long bodies.
     private static let mostBeside = (numerator: 2, denominator: 3)
+
+    /// A page of more than this part of the budget may never fit into its sender's share, which is at most half of it,
+    /// with what the request holds already.
+    private static let sharesPerBudget = 3
 
     /// The waiters that are to be notified of room.
     typealias Signals = [@Sendable () -> Void]
@@ -135,6 +142,23 @@ package final class MemoryBudget: Sendable {
             hold(bytes, for: shares, &state)
             return true
         }
+    }
+
+    /// Takes the bytes of a page that is too large for any sender's share, unless another holder has such a page.
+    func takeBeyondShare(_ bytes: Int, for shares: [Share]) -> Bool {
+        state.withLock { state in
+            guard bytes > limitBytes / Self.sharesPerBudget, !state.hasPageBeyondShare else {
+                return false
+            }
+            state.hasPageBeyondShare = true
+            hold(bytes, for: shares, &state)
+            return true
+        }
+    }
+
+    /// Lets another holder have a page beyond its sender's share.
+    func endPageBeyondShare() {
+        state.withLock { $0.hasPageBeyondShare = false }
     }
 
     /// Takes bytes if there is room, else adds the caller to those that wait for room.

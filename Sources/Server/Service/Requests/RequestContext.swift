@@ -95,6 +95,15 @@ public struct RequestContext: Sendable {
         try memory?.takeIfFree(3 * recordBytes)
     }
 
+    /// Counts the records of a page of changes.
+    ///
+    /// - Returns: False when there is no memory for them because another page of the answer is so large: a later request
+    ///   gets this one.
+    /// - Throws: ``ServiceError`` TRY_AGAIN_LATER when there is no memory for them otherwise.
+    func hold(pageBytes: Int) throws(ServiceError) -> Bool {
+        try memory?.takePage(3 * pageBytes) ?? true
+    }
+
     /// Counts stored bytes of records that are read to be changed: once, since the changed record takes the place of
     /// the stored one.
     ///

@@ -247,8 +247,7 @@ extension ModifyDecisions {
             consequences.touched[zone.name] = touched
             consequences.recordsRead += carried.rowsRead
             // The steps that follow write at least this much.
-            consequences.recordsWritten +=
-                touched.count + (carried.later.isEmpty ? 0 : context.limits.recordsPerShareChange)
+            consequences.recordsWritten += touched.count + carried.rowsLater
             consequences.later[zone.name] = carried.later + (isPlacing ? replaced : [])
             consequences.left[zone.name] = carried.left
             consequences.ended[zone.name] = tree.endedShares

@@ -112,6 +112,8 @@ struct ShareTree {
         var later: [String] = []
         /// Roots that stay shared, and that some of those records leave.
         var left: Set<String> = []
+        /// About how many records move later, at least.
+        var rowsLater = 0
         /// Rows that were read for it, some more than once.
         var rowsRead = 0
     }
@@ -122,27 +124,42 @@ struct ShareTree {
         var carried = CarriedAlong()
         // The zone before the request. One tree for all names, so that each record on the way up is read once.
         var before = ShareTree(zone, isPlacing: true, reader: reader)
+        let payloadLimit = SharePlacement.payloadBytesPerStep
+        var (bytesBelow, bytesRead) = (0, 0)
         // Records below a deleted one were deleted with it, or are moved themselves.
         for name in moved.union(created.keys).subtracting(gone).sorted() {
             // It was read already, with the record above it.
             if below[name] != nil { continue }
+            if !isPlacing, created[name] == nil {
+                // The stored share is right, and the records below stay in it.
+                let former = try record(name)?.shareRoot
+                if try former == shareRoot(of: name) { continue }
+            }
             // Records below each other would be read again for each. How many are below the rest is not known, so they
             // follow in steps.
-            let isReadEnough = carried.rowsRead > 2 * limit
+            let isReadEnough = carried.rowsRead > 2 * limit || bytesRead > 2 * payloadLimit
             let rows =
-                isReadEnough ? [] : try reader.descendants(of: name, in: zone, limit: limit + 1)
+                isReadEnough
+                ? []
+                : try reader.descendants(
+                    of: name, in: zone, limit: limit + 1, payloadBytes: payloadLimit)
             carried.rowsRead += rows.count
-            let count = below.count + rows.count { below[$0.name] == nil }
-            if isReadEnough || count > limit {
+            bytesRead += rows.payloadBytes
+            let new = rows.filter { below[$0.name] == nil }
+            let bytes = bytesBelow + new.payloadBytes
+            if isReadEnough || below.count + new.count > limit || bytes >= payloadLimit {
                 let former = try before.shareRoot(of: name)
                 if try former == shareRoot(of: name) { continue }
                 carried.later.append(name)
+                carried.rowsLater = max(
+                    carried.rowsLater, isReadEnough ? limit : min(rows.count, limit))
                 // A share that ends gives no access any more.
                 if let former, !ended.contains(former) || created[former] != nil {
                     carried.left.insert(former)
                 }
             } else {
-                for row in rows { below[row.name] = row }
+                for row in new { below[row.name] = row }
+                bytesBelow = bytes
             }
         }
         // All of them first, so that following a chain finds the others here instead of in the store.
@@ -154,4 +171,8 @@ struct ShareTree {
         }
         return carried
     }
+}
+
+extension [RecordRow] {
+    fileprivate var payloadBytes: Int { reduce(0) { $0 + $1.payload.count } }
 }

@@ -93,8 +93,11 @@ public protocol StoreReader:
     /// The zone of this name, deleted or not.
     func zone(named name: String) throws -> ZoneRow?
 
-    /// Zones, deleted ones included, that changed after a database version, oldest change first.
-    func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow]
+    /// Zones that changed after a database version, oldest change first; of the deleted ones those that were deleted after
+    /// another version.
+    func zones(
+        changedAfter databaseVersion: Int64, deletedAfter deletionVersion: Int64, limit: Int
+    ) throws -> [ZoneRow]
 
     /// The records of these names, tombstones included; without those that do not exist.
     func records(named names: [String], in zone: ZoneRow.Key) throws -> [String: RecordRow]

@@ -15,8 +15,11 @@ public protocol SharingReader {
     /// The access of all users to a zone, by user and share.
     func audience(of zone: ZoneRow.Key) throws -> [ShareAccessRow]
 
-    /// The living records below a record in the hierarchy of parents, itself left out; `limit` at most.
-    func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [RecordRow]
+    /// The living records below a record in the hierarchy of parents, itself left out; `limit` at most, and no more
+    /// after the one with which their payloads reach `payloadBytes`.
+    func descendants(
+        of name: String, in zone: ZoneRow.Key, limit: Int, payloadBytes: Int
+    ) throws -> [RecordRow]
 
     /// The names of these records, read from an index alone.
     func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [String]

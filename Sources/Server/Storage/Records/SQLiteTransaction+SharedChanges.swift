@@ -11,7 +11,7 @@ extension SQLiteTransaction {
         """
 
     func descendants(
-        of name: String, in zone: ZoneRow.Key, limit: Int
+        of name: String, in zone: ZoneRow.Key, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow] {
         try statement(
             """
@@ -23,7 +23,7 @@ extension SQLiteTransaction {
         .bind(1, zone.rawValue)
         .bind(2, name)
         .bind(3, Int64(max(limit, 1)))
-        .all(record)
+        .records(of: self, untilBytes: payloadBytes)
     }
 
     func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) throws -> [String] {

@@ -19,9 +19,20 @@ extension SQLiteTransaction {
             .first { try Self.zone($0).row }
     }
 
-    func zones(changedAfter databaseVersion: Int64, limit: Int) throws -> [ZoneRow] {
-        try rows(Self.columns, of: "zone", changedAfter: databaseVersion, limit: limit)
-            .all { try Self.zone($0).row }
+    func zones(
+        changedAfter databaseVersion: Int64, deletedAfter deletionVersion: Int64, limit: Int
+    ) throws -> [ZoneRow] {
+        try statement(
+            """
+            SELECT \(Self.columns) FROM zone WHERE changed_at_database_version > ?1
+            AND (deletion IS NULL OR changed_at_database_version > ?2)
+            ORDER BY changed_at_database_version LIMIT ?3
+            """
+        )
+        .bind(1, databaseVersion)
+        .bind(2, deletionVersion)
+        .bind(3, Int64(max(limit, 1)))
+        .all { try Self.zone($0).row }
     }
 
     func createZone(

@@ -110,10 +110,10 @@ import Testing
             _ = try $0.sharedVersion(of: zone, roots: ["a"])
         },
         Request(description: "descendants", index: "record_by_parent") {
-            _ = try $0.descendants(of: "a", in: zone, limit: 2)
+            _ = try $0.descendants(of: "a", in: zone, limit: 2, payloadBytes: .max)
         },
         Request(description: "database feed", index: "sqlite_autoindex_zone_2") {
-            _ = try $0.zones(changedAfter: 1, limit: 2)
+            _ = try $0.zones(changedAfter: 1, deletedAfter: 1, limit: 2)
         },
         Request(description: "expiry", index: "applied_operation_by_expiry") {
             try $0.deleteOutcomes(expiredAt: 1)

@@ -33,10 +33,12 @@ extension ModelTransaction {
     }
 
     func descendantNames(of name: String, in zone: ZoneRow.Key, limit: Int) -> [String] {
-        descendants(of: name, in: zone, limit: limit).map(\.name)
+        descendants(of: name, in: zone, limit: limit, payloadBytes: .max).map(\.name)
     }
 
-    func descendants(of name: String, in zone: ZoneRow.Key, limit: Int) -> [RecordRow] {
+    func descendants(
+        of name: String, in zone: ZoneRow.Key, limit: Int, payloadBytes: Int
+    ) -> [RecordRow] {
         var names: Set<String> = [name]
         var found: [RecordRow] = []
         while let next = living(in: zone).first(where: { row in
@@ -45,7 +47,12 @@ extension ModelTransaction {
             names.insert(next.name)
             found.append(next)
         }
-        return Array(found.prefix(max(limit, 1)))
+        var kept: [RecordRow] = []
+        for row in found.prefix(max(limit, 1)) {
+            kept.append(row)
+            if kept.reduce(0, { $0 + $1.payload.count }) >= payloadBytes { break }
+        }
+        return kept
     }
 
     func records(

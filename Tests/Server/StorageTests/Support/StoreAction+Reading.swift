@@ -24,7 +24,9 @@ extension StoreAction {
             }
             return "\(rows)"
         case .zones(let version, let limit):
-            return try "\(reader.zones(changedAfter: version, limit: limit))"
+            let zones = try reader.zones(
+                changedAfter: version, deletedAfter: version + 2, limit: limit)
+            return "\(zones)"
         case .changes(let zone, let cursor, let limit, let bytes):
             return try String(
                 describing: reader.changes(
@@ -69,7 +71,9 @@ extension StoreAction {
         case .family(let name, let zone, let limit):
             let key = try reader.key(of: zone)
             // Their order is not guaranteed, so all of them are compared.
-            let below = try reader.descendants(of: name, in: key, limit: 999).sorted(by: \.name)
+            let below = try reader.descendants(
+                of: name, in: key, limit: 999, payloadBytes: .max
+            ).sorted(by: \.name)
             return try "\(reader.children(of: name, in: key, limit: limit)) \(below)"
         case .share(let share, let zone, let user):
             let key = try reader.key(of: zone)

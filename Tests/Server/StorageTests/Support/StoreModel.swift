@@ -120,9 +120,15 @@ final class ModelTransaction: RecordTransaction {
         return zone
     }
 
-    func zones(changedAfter databaseVersion: Int64, limit: Int) -> [ZoneRow] {
-        Array(
-            model.zones.filter { $0.changedAtDatabaseVersion > databaseVersion }
+    func zones(
+        changedAfter databaseVersion: Int64, deletedAfter deletionVersion: Int64, limit: Int
+    ) -> [ZoneRow] {
+        let changed = model.zones.filter { zone in
+            zone.changedAtDatabaseVersion > databaseVersion
+                && (zone.deletion == nil || zone.changedAtDatabaseVersion > deletionVersion)
+        }
+        return Array(
+            changed
                 .sorted { $0.changedAtDatabaseVersion < $1.changedAtDatabaseVersion }
                 .prefix(max(limit, 1)))
     }
