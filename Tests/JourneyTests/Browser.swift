@@ -150,6 +150,7 @@ final class Browser {
         do {
             try ask("POST", session + "/execute/async", ["script": script, "args": []])
         } catch {
+            // The text only adds to the failure, which is thrown with or without it.
             let text = try? run("return document.body.innerText")
             throw Failure(description: "Not so: \(condition)\n\(text ?? "")\n\(error)")
         }

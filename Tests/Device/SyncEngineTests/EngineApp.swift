@@ -70,8 +70,8 @@ final class EngineApp: CKSyncEngineDelegate {
 
     private var serialization: CKSyncEngine.State.Serialization? {
         let data = state.withLock { $0.file.engineState }
-        // Tests that expect a state require it; here an unreadable state counts as none.
         return data.flatMap {
+            // Tests that expect a state require it; here an unreadable state counts as none.
             try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0)
         }
     }

@@ -54,6 +54,7 @@ import Testing
                 #"{"zoneID":{"zoneName":"Trips"},"operations":[{"operationType":"create","record":"#
                 + #"{"recordName":"\#(name)","recordType":"Hut","#
                 + #""fields":{"number":{"value":\#(number)}}}}]}"#
+            // The request during which the service is killed fails.
             guard let answer = try? session.post("records/modify", body), answer.status == 200
             else {
                 return

@@ -17,8 +17,10 @@ extension CloudCache {
     }
 
     /// Writes the log of a file into the file, so that it can be renamed in one step.
+    ///
+    /// - Throws: ``CacheError`` when the file cannot be opened, or when a newer app wrote it.
     package static func emptyLog(ofFileAt path: String) throws {
-        let queue = try DatabaseQueue(path: path)
+        let queue = try CacheFormat.openWithoutMigrating(path)
         try queue.inDatabase { database in
             // The user is set now.
             try database.execute(

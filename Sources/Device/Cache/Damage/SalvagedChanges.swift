@@ -35,6 +35,8 @@ struct SalvagedChanges {
         var configuration = Configuration()
         configuration.busyMode = .timeout(1)
         do {
+            // Not opened through StoredFormat, which refuses a file whose format number is damaged. Nothing is written:
+            // the connection may write only so that SQLite applies the log and removes it when the connection closes.
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.inDatabase { database in
                 // Files of other formats have other columns.

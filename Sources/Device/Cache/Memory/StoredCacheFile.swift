@@ -1,31 +1,34 @@
 import GRDB
 
-/// Reads the content of a cache's file, for a simulation that inspects it from outside.
+/// Reads and changes a cache's file from outside. Only the simulation uses this; it is here because ``CacheFlag`` and
+/// the connection of ``MemoryCacheFile`` are internal to this module.
 package enum StoredCacheFile {
     /// The value of a database's flag, such as `clockOffset`; nil if it is not set.
     package static func flag(
         _ name: String, ofDatabase scope: Int, inFileAt path: String
     ) throws -> String? {
-        try DatabaseQueue(path: path).unsafeRead { try flag(name, ofDatabase: scope, $0) }
+        try CacheFormat.openWithoutMigrating(path).unsafeRead {
+            try flag(name, ofDatabase: scope, $0)
+        }
     }
 
     /// Whether a zone with records was fetched, so that its deletion can be distinguished from that of another zone.
     package static func isKnown(
         zone name: String, ofDatabase scope: Int, inFileAt path: String
     ) throws -> Bool {
-        try DatabaseQueue(path: path).unsafeRead {
+        try CacheFormat.openWithoutMigrating(path).unsafeRead {
             try isKnown(zone: name, ofDatabase: scope, $0)
         }
     }
 
     /// The number of rows in each table; under `unanswered`, the rows of `flag` that name a request.
     package static func rowCounts(inFileAt path: String) throws -> [String: Int] {
-        try DatabaseQueue(path: path).unsafeRead { try rowCounts($0) }
+        try CacheFormat.openWithoutMigrating(path).unsafeRead { try rowCounts($0) }
     }
 
     /// Changes the file behind the caches' back, as a faulty release could have.
     package static func execute(_ sql: String, inFileAt path: String) throws {
-        try DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
+        try CacheFormat.openWithoutMigrating(path).write { try $0.execute(sql: sql) }
     }
 
     static func flag(

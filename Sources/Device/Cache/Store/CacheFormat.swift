@@ -42,7 +42,7 @@ enum CacheFormat {
         configuration = format.configuration(configuration, forFileAt: path)
         // SQLite gives the files that it creates beside it the same rights.
         DeviceFile.make(path)
-        do {
+        return try translatingErrors(ofFileAt: path) {
             let (pool, upgrade) = try format.openFile(at: path, configuration: configuration)
             if let upgrade, upgrade.from > 0 {
                 log.notice(
@@ -60,6 +60,34 @@ enum CacheFormat {
             }
             for suffix in ["", "-wal", "-shm"] { DeviceFile.tighten(path + suffix) }
             return pool
+        }
+    }
+
+    /// Opens an existing file of any format that this release knows with one connection, to write to it. It is not
+    /// migrated. Every commit is durable before it returns.
+    ///
+    /// - Throws: ``CacheError``, as ``open(_:)``.
+    static func openWithoutMigrating(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.label = "StratusCache"
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { $0.add(function: nameHash) }
+        let checked = format.configuration(configuration, forFileAt: path)
+        return try translatingErrors(ofFileAt: path) {
+            do {
+                return try DatabaseQueue(path: path, configuration: checked)
+            } catch DatabaseRefusal.newerFormat where isNumberDamaged(inFileAt: path) {
+                // The next opening of the file as a cache finds the damage, and salvages the unsent changes.
+                return try DatabaseQueue(path: path, configuration: configuration)
+            }
+        }
+    }
+
+    private static func translatingErrors<Opened>(
+        ofFileAt path: String, _ body: () throws -> Opened
+    ) throws -> Opened {
+        do {
+            return try body()
         } catch let error as CacheError {
             throw error
         } catch DatabaseRefusal.newerFormat(let path, let found, let newestKnown) {

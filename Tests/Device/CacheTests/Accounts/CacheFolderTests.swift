@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -132,6 +133,23 @@ import Testing
         let alice = try open("_alice", .adopt)
         #expect(try alice.snapshot(id) != nil)
         try alice.close()
+    }
+
+    @Test func localRecordsOfNewerAppAreNotAdopted() throws {
+        defer { remove() }
+        try saveLocally()
+        let path = folder + "/local.sqlite"
+        let newer = try DatabaseQueue(path: path)
+        try newer.write { database in
+            try database.execute(
+                sql:
+                    "INSERT INTO grdb_migrations VALUES ('of a newer app'); PRAGMA user_version = 99"
+            )
+        }
+        try newer.close()
+        let error = #expect(throws: CacheError.self) { try open("_alice", .adopt) }
+        #expect(error?.code == .newerFormat)
+        #expect(FileManager.default.fileExists(atPath: path))
     }
 
     @Test func everyUserHasAFileOfTheirOwn() throws {

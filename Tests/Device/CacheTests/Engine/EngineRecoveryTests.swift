@@ -76,6 +76,7 @@ import Testing
         for _ in 0..<2 { try await phone.sync() }
         try phone.save("b", "1")
         phone.file.setWriteFailure { _ in .storageFull }
+        // The store's failure is what the test checks.
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
         // Without a return the test would reach its time limit.
@@ -134,6 +135,7 @@ import Testing
         try await wait(seconds: 60) { try await phone.cache.pendingRecordIDs().isEmpty }
         try phone.save("b", "1")
         phone.file.setWriteFailure { _ in .storageFull }
+        // The store's failure is what the test checks.
         try? await phone.engine.fetchChanges()
         #expect(phone.delegate.store.failure != nil)
         phone.file.setWriteFailure(nil)

@@ -85,6 +85,7 @@ struct LongLivedTests {
         let log = Log()
         operation.perRecordResultBlock = { recordID, result in
             let asset = (try? result.get())?["photo"] as? CKAsset
+            // Without the file nothing is logged, and the expectation below fails.
             guard let url = asset?.fileURL, let data = try? Data(contentsOf: url) else { return }
             log.add("\(recordID.recordName) \([UInt8](data) == content(3_000))")
         }

@@ -172,13 +172,13 @@ import Testing
             operation.configuration.container?.containerIdentifier == "iCloud.org.example.Trails")
     }
 
-    @Test func databaseConfigurationFillsUnsetSettings() async {
+    @Test func databaseConfigurationFillsUnsetSettings() async throws {
         let (log, slept) = (Log(), Log())
         let (database, transport) = flaky(slept)
         let configuration = CKOperation.Configuration()
         configuration.qualityOfService = .utility
-        await database.configuredWith(configuration: configuration) { database in
-            _ = try? await database.record(for: hut("a").recordID)
+        try await database.configuredWith(configuration: configuration) { database in
+            _ = try await database.record(for: hut("a").recordID)
         }
         #expect(transport.requests.count == 3)
         await run(fetch(log), on: database)

@@ -27,6 +27,7 @@ import Testing
         Filter(comparator, .user(name), value)
     }
 
+    // NSPredicate is not Sendable; nothing changes these after they were created.
     nonisolated(unsafe) static let table: [(NSPredicate, [Filter])] = [
         (NSPredicate(value: true), []),
         (NSPredicate(format: "TRUEPREDICATE"), []),

@@ -165,16 +165,20 @@ private struct Model {
             guard let upload = uploads.isEmpty ? nil : uploads[number(uploads.count)] else {
                 return
             }
+            // A save that a crash fails leaves the record as it is.
             let result = try? await alice.modify(
                 [hut(.forceReplace, name, [photo(upload.asset)])], in: "Trips")
             if result?[0].code == nil, result != nil { records[name] = upload.bytes }
         case 8:
+            // So does a deletion.
             if (try? await alice.modify([hut(.forceDelete, name)], in: "Trips")) != nil {
                 records[name] = nil
             }
         case 9:
+            // A zone that a crash did not let Alice delete keeps its records.
             if number(4) == 0, (try? await alice.deleteZone("Trips")) != nil {
                 records = [:]
+                // Without the zone, saves fail and the model stays empty.
                 try? await alice.makeZone("Trips")
             }
         case 10: alice.world.advance(seconds: Double(number(60)) * 3600)

@@ -9,6 +9,7 @@ import Testing
 /// How memory for the bytes of requests and answers is shared out.
 @Suite struct MemoryBudgetTests {
     private func isTaken(_ bytes: Int, by memory: HeldMemory) -> Bool {
+        // Its only error says that there is no room.
         (try? memory.takeIfFree(bytes)) != nil
     }
 

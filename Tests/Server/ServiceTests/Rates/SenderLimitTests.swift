@@ -122,6 +122,7 @@ import Testing
         let strangers = Throttle.Sender.strangers("10.0.0.1")
         func admitted() -> Int {
             var count = 0
+            // A refusal is the end of the count.
             while count < 1_000, (try? throttle.admit(strangers)) != nil { count += 1 }
             return count
         }

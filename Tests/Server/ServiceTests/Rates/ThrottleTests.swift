@@ -34,6 +34,7 @@ import Testing
     /// How many requests are admitted at once.
     private func admitted(_ throttle: Throttle, _ sender: Throttle.Sender) -> Int {
         var count = 0
+        // A refusal is the end of the count.
         while count < 10_000, (try? throttle.admit(sender)) != nil { count += 1 }
         return count
     }

@@ -3,6 +3,7 @@ import Testing
 
 /// Nicolas Seriot's JSONTestSuite, on both parsers.
 @Suite struct JSONTestSuiteTests {
+    // Without the folder, `testSuiteCorpusIsComplete` fails.
     static let files = (try? Fixtures.names(in: "JSONTestSuite")) ?? []
 
     static func files(_ prefix: String) -> [String] {
