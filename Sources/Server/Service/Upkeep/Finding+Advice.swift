@@ -26,7 +26,7 @@ extension Finding {
             return "Move it out of the folder."
         }
         return
-            "It is data, which nothing rebuilds: save the record again, or restore the file from a"
+            "Nothing rebuilds data of this kind: save the record again, or restore the file from a"
             + " backup."
     }
 
