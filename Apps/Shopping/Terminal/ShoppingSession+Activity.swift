@@ -31,7 +31,7 @@ extension ShoppingSession {
         }
         let line = undoable[number - 1]
         guard let action = line.undo else {
-            throw CannotDo("This cannot be taken back: \(line.sentence).")
+            throw CannotDo("Action \(number) cannot be taken back: \(line.sentence).")
         }
         try await store.perform([action], in: listID)
         await refresh()

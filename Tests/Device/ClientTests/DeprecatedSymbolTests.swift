@@ -75,10 +75,13 @@ private struct OldNamesInUse: OldNames {
         options.desiredKeys = ["name"]
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [trips], optionsByRecordZoneID: [trips: options])
+        let subscription = CKQuerySubscription(
+            recordType: "Hut", predicate: NSPredicate(value: true), options: .firesOnRecordUpdate)
         let reference = CKReference(recordID: hut("a").recordID, action: .deleteSelf)
         return [
             types.map(\.rawValue) == [0, 1, 3, 4],
             operation.optionsByRecordZoneID?[trips]?.desiredKeys == ["name"],
+            subscription.querySubscriptionOptions == .firesOnRecordUpdate,
             reference.referenceAction == .deleteSelf,
         ]
     }
@@ -134,7 +137,7 @@ private struct OldNamesInUse: OldNames {
     }
 
     @Test func deprecatedFormsBehaveTheSame() {
-        #expect(old.forms() == [true, true, true])
+        #expect(old.forms() == [true, true, true, true])
     }
 
     @Test func unarchiverReadsNSData() throws {

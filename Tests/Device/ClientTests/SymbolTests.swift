@@ -30,6 +30,7 @@ import Testing
             ?? "iCloud." + ProcessInfo.processInfo.processName
         #expect(CKContainer.default().containerIdentifier == name)
         #expect(CKContainer.default() == CKContainer.default())
+        #expect(CKContainer(identifier: "iCloud.a").containerIdentifier == "iCloud.a")
     }
 
     @Test func containerRunsOperationsOnItsPrivateDatabase() async throws {

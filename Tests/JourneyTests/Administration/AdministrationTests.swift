@@ -215,7 +215,7 @@ import Testing
         for (arguments, input, sentence) in [
             (
                 ["user", "create", "--email", "ida"], "correct horse\n",
-                "This is not an e-mail address"
+                "The e-mail address is not valid"
             ),
             (
                 ["user", "create", "--email", "i@example.org"], "short\n",

@@ -136,7 +136,7 @@ final class CallbackGuard: Sendable {
         else {
             return .refused(
                 .badRequest,
-                "This is not the answer to the sign-in that the app waits for; go back to the app and"
+                "The address is not the answer to the sign-in that the app waits for; go back to the app and"
                     + " sign in again.")
         }
         let isFirst = state.withLock { state in

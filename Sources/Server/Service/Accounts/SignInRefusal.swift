@@ -70,7 +70,7 @@ public struct SignInRefusal: Error, Hashable, Sendable {
     static let disabled = Self(
         .disabled, "This account is disabled. Ask the operator of the service.")
     static let badEmailAddress = Self(
-        .badInput, "This is not an e-mail address. Type one such as ida@example.org.")
+        .badInput, "The e-mail address is not valid. Type one such as ida@example.org.")
     static let badPassword = Self(
         .badInput, "The password does not have 8 to 256 characters. Choose another.")
     static let badName = Self(

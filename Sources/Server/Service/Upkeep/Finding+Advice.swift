@@ -18,9 +18,9 @@ extension Finding {
             "Restore the file from a backup, or give the row up: stratus doctor --repair"
                 + " --drop-damaged"
         case .restoreFile: "Restore the file from a backup."
-        case .moveFile: "Move it out of the folder."
+        case .moveFile: "Move the file out of the folder."
         case .saveAgain:
-            "It is data, which nothing rebuilds: save the record again, or restore the file from a"
+            "Nothing rebuilds data of this kind: save the record again, or restore the file from a"
                 + " backup."
         }
     }

@@ -22,6 +22,9 @@ import Testing
         first.privateCloudDatabase.configuredWith(configuration: .init()) { database in
             #expect(database == second.privateCloudDatabase)
         }
+        first.configuredWith(configuration: .init()) { container in
+            #expect(container.privateCloudDatabase == second.privateCloudDatabase)
+        }
 
         #expect(first.privateCloudDatabase != first.sharedCloudDatabase)
         let other = CKContainer(identifier: "iCloud.b", connection: connection)

@@ -7,7 +7,10 @@ import Testing
 @Suite struct ErrorTests {
     @Test func errorCodeRawValuesMatchCloudKit() {
         #expect(CKError.Code.allCases.map(\.rawValue) == Array(1...37))
+        #expect(CKError.Code.missingEntitlement.rawValue == 8)
+        #expect(CKError.Code.resultsTruncated.rawValue == 13)
         #expect(CKError.Code.serverRecordChanged.rawValue == 14)
+        #expect(CKError.Code.incompatibleVersion.rawValue == 18)
         #expect(CKError.Code.userDeletedZone.rawValue == 28)
         #expect(CKError.Code.accountTemporarilyUnavailable.rawValue == 36)
     }

@@ -49,7 +49,8 @@ import Testing
             log.add("\(zoneID.zoneName) \((try? result.get()) != nil)")
         }
         await run(modify, on: database)
-        #expect(modify.database === database && log.all == ["Trips true"])
+        let operation: CKDatabaseOperation = modify
+        #expect(operation.database === database && log.all == ["Trips true"])
         let changes = CKFetchDatabaseChangesOperation(previousServerChangeToken: nil)
         changes.recordZoneWithIDWasDeletedDueToUserEncryptedDataResetBlock = { _ in log.add("no") }
         await run(changes, on: database)

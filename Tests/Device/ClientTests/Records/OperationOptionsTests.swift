@@ -140,8 +140,7 @@ import Testing
 
     @Test func zoneChangesArePagedWithDesiredKeys() async throws {
         let (_, database) = try await trip(huts: 3)
-        typealias Configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration
-        let configuration = Configuration(
+        let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration(
             previousServerChangeToken: nil, resultsLimit: 2, desiredKeys: ["name"])
         var pages: [[CKRecord]] = []
         while true {
@@ -319,7 +318,8 @@ import Testing
         _ = try await storage.directory.update(user)
         #expect(try await ida.userIdentity(forUserRecordID: boID) == nil)
         _ = try await bo.requestApplicationPermission(.userDiscoverability)
-        let identity = try #require(try await ida.userIdentity(forUserRecordID: boID))
+        let identity: CKUserIdentity = try #require(
+            try await ida.userIdentity(forUserRecordID: boID))
         let components: PersonNameComponents? = identity.nameComponents
         #expect(components?.givenName == "Bo" && components?.familyName == "Holm")
         // Without a name there are no components.

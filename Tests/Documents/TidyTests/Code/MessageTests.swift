@@ -1,6 +1,7 @@
 import Testing
 
-/// A message says what happened before it says what to do: it is never only a command.
+/// A message says what happened before it says what to do: it is never only a command. It begins with what it is about,
+/// not with a pronoun.
 @Suite struct MessageTests {
     /// The calls that create an error or end a process with a sentence.
     private static let calls: Set<String> = [
@@ -21,6 +22,12 @@ import Testing
         "Restart", "Restore", "Run", "Save", "Search", "See", "Select", "Send", "Set", "Show",
         "Sign", "Specify", "Start", "Stop", "Subscribe", "Take", "Tell", "Try", "Turn", "Type",
         "Unwrap", "Update", "Upload", "Use", "Wait", "Write",
+    ]
+
+    /// The verbs before which `This` and its like name nothing.
+    private static let verbs: Set<String> = [
+        "are", "can", "cannot", "could", "did", "does", "had", "has", "have", "is", "may", "must",
+        "needs", "was", "were", "will", "would",
     ]
 
     static let exceptions: [Exception] = [
@@ -48,10 +55,28 @@ import Testing
         return messages.sorted().compactMap { index in
             let message = file.code[index]
             let words = message.text.drop { !$0.isLetter }.split(separator: " ", maxSplits: 1)
-            guard words.count == 2, commands.contains(String(words[0])) else { return nil }
+            guard words.count == 2 else { return nil }
+            let advice: String
+            if commands.contains(String(words[0])) {
+                advice = "say what happened first"
+            } else if isPronoun(words[0], before: words[1]) {
+                advice = "name what it is about"
+            } else {
+                return nil
+            }
             return Violation(
                 path: file.path, line: message.line,
-                sentence: "The message begins with “\(words[0])”: say what happened first.")
+                sentence: "The message begins with “\(words[0])”: \(advice).")
+        }
+    }
+
+    /// Whether the first word of a sentence names nothing.
+    private static func isPronoun(_ first: Substring, before rest: Substring) -> Bool {
+        switch first {
+        case "It", "They": true
+        case "This", "That", "These", "Those":
+            verbs.contains(String(rest.prefix { $0.isLetter }))
+        default: false
         }
     }
 
@@ -78,26 +103,29 @@ import Testing
         expectNone(Repository.sources.flatMap(Self.violations), except: Self.exceptions)
     }
 
-    @Test func messagesThatAreOnlyCommandsAreFound() {
+    @Test func messagesThatAreCommandsOrNameNothingAreFound() {
         let text = """
             func a(b: Bool) throws {
                 precondition(b, "Give it a name.")
-                precondition(b, "It has no name; give it one.")
+                precondition(b, "The list has no name; give it one.")
                 guard b else { throw CKError(.badDatabase, "Ask another.", at: "x") }
                 throw invalid(
                     "Name it.")
             }
             var line: String {
                 guard isOpen else { return "Type \\(word) and " + "a title." }
-                return isNew ? "Choose one." : "It is old. " + "Choose another."
+                return isNew ? "Choose one." : "The list is old. " + "Choose another."
             }
             let title = "Sign in"
             @Option(help: ArgumentHelp("Open this list.", valueName: "title")) var list: String
             @available(*, deprecated, message: "Use list.") var old: String
             func b() throws { throw CannotDo("Paste the link") }
+            func c() throws { throw CannotDo("It is old. Choose another.") }
+            func d() throws { throw CannotDo("This cannot be read. Choose another.") }
+            func e() throws { throw CannotDo("This list is old. Choose another.") }
             """
         #expect(
             Self.violations(in: SourceText(path: "a.swift", text)).map(\.line)
-                == [2, 4, 6, 9, 10, 15])
+                == [2, 4, 6, 9, 10, 15, 16, 17])
     }
 }
