@@ -10,6 +10,9 @@ import StratusWire
 extension CacheStore {
     /// Milliseconds for which a receipt is used; the service accepts it for a day.
     private static let receiptMilliseconds: Int64 = 72_000_000
+    /// Milliseconds after which a refused receipt is assumed to have ended; an upload after which
+    /// the receipt is refused at once would be refused again.
+    private static let newReceiptMilliseconds: Int64 = 600_000
 
     /// The condition for a pending save to have an asset that must be uploaded first: one whose file is here, that the
     /// service's record does not have, and whose upload has no proof.
@@ -40,9 +43,7 @@ extension CacheStore {
         itemLimit: Int, withholding owners: Set<String>
     ) throws -> [WaitingUpload] {
         try file.write { database in
-            try database.execute(
-                sql: "DELETE FROM assetReceipt WHERE time < ?",
-                arguments: [world.nowMilliseconds() - Self.receiptMilliseconds])
+            try dropOldReceipts(database)
             let rows = try Row.fetchAll(
                 database,
                 sql: """
@@ -52,6 +53,13 @@ extension CacheStore {
                     """, arguments: StatementArguments(owners.sorted()) + [itemLimit])
             return try rows.compactMap { try waitingUpload($0, database) }
         }
+    }
+
+    /// Removes receipts that the service may no longer accept: their records wait for an upload.
+    func dropOldReceipts(_ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM assetReceipt WHERE time < ?",
+            arguments: [world.nowMilliseconds() - Self.receiptMilliseconds])
     }
 
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
@@ -190,7 +198,7 @@ extension CacheStore {
     }
 
     /// Handles a refused save with receipts: they may have expired, so the files are uploaded
-    /// again, once.
+    /// again, once for new receipts.
     ///
     /// - Returns: whether the save is tried again.
     func isUploadedAgain(
@@ -198,9 +206,21 @@ extension CacheStore {
         _ zone: CachedZoneRow,
         _ database: Database
     ) throws -> Bool {
-        guard failure.code == .assetNotAvailable, !item.receipts.isEmpty, row.change.attempts == 0
-        else { return false }
-        for key in item.receipts.keys.sorted() {
+        guard failure.code == .assetNotAvailable, !item.receipts.isEmpty else { return false }
+        let keys = item.receipts.keys.sorted()
+        // The number of attempts also counts failures that have nothing to do with the receipts.
+        if row.change.attempts > 0 {
+            let times = try keys.compactMap { key in
+                try Int64.fetchOne(
+                    database, sql: "SELECT time FROM assetReceipt WHERE key = ? AND zone = ?",
+                    arguments: [key, zone.key])
+            }
+            let newest = times.max() ?? 0
+            guard newest < world.nowMilliseconds() - Self.newReceiptMilliseconds else {
+                return false
+            }
+        }
+        for key in keys {
             try database.execute(
                 sql: "DELETE FROM assetReceipt WHERE key = ? AND zone = ?",
                 arguments: [key, zone.key])

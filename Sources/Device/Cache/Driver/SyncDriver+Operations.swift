@@ -68,16 +68,16 @@ extension SyncDriver {
         if let outcome = try store.keepServiceTime() { observers.notify(outcome) }
     }
 
-    /// Handles an error of this device's own file: on a full disk nothing is lost, and the work is
-    /// repeated when there is room.
+    /// Handles an error of this device's own file: on a full disk, or while the file cannot be used,
+    /// nothing is lost, and the work is repeated later.
     private func storageFailed(_ error: any Error) {
         store.file.noteDamage(error)
-        guard let error = error as? CacheError, error.code == .storageFull else {
+        guard let error = CacheError.passing(error) else {
             haltSession(.localStorage("\(error)"))
             return
         }
-        let isFirst = !isStorageFull
-        isStorageFull = true
+        let isFirst = error.code == .storageFull && !isStorageFull
+        isStorageFull = error.code == .storageFull
         session.storageFailed(
             SyncFailure(.internalError, message: error.description), at: now)
         do {

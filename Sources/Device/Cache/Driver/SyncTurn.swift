@@ -14,6 +14,8 @@ actor SyncTurn {
     let drivers: [SyncDriver]
     let world: World
     private var isStarted = false
+    /// How often the loops were started.
+    private var startCount = 0
     private var isHeld = false
     private var syncCount = 0
     /// Calls that ended with an error while a driver's loop was still running.
@@ -42,6 +44,7 @@ actor SyncTurn {
 
     func start() async {
         isStarted = true
+        startCount += 1
         if network == nil {
             network = NetworkWatch { [weak self, world] in
                 _ = world.startTask("network came") { [weak self] in await self?.networkCame() }
@@ -62,8 +65,15 @@ actor SyncTurn {
         waiting = nil
         answering?.cancel()
         answering = nil
-        for driver in drivers { await driver.stop() }
+        // Loops that are started again while an earlier one ends are not stopped here, and the lock
+        // is theirs.
+        let count = startCount
+        for driver in drivers {
+            await driver.stop()
+            guard startCount == count else { return }
+        }
         await loopsEnd?.value
+        guard startCount == count else { return }
         giveBackIfIdle()
     }
 

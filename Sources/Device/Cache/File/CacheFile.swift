@@ -180,3 +180,18 @@ final class CacheFile: Sendable {
         withExtendedLifetime(last) {}
     }
 }
+
+extension CacheError {
+    /// The error for the caller of a sync if an error of the file will pass: the disk is full, another process writes for
+    /// long, or the system cannot read or write the file now. Nil for any other error.
+    static func passing(_ error: any Error) -> CacheError? {
+        if let error = error as? CacheError, error.code == .storageFull { return error }
+        guard let error = error as? DatabaseError,
+            [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR].contains(error.resultCode)
+        else { return nil }
+        return CacheError(
+            .notSynced,
+            "The cache's file cannot be used now (\(error)); nothing is lost. Sync again later.",
+            cause: error)
+    }
+}

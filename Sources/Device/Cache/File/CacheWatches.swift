@@ -30,10 +30,12 @@ final class CacheWatches: Sendable {
     /// If the kernel has no watches left, nothing is reported, and the file is checked every few seconds instead.
     func watch(_ path: String, _ body: @escaping @Sendable () -> Void) -> UInt64 {
         #if os(Linux)
-            let watch = path.withCString {
-                inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY | IN_CLOSE_WRITE))
-            }
+            // Under the lock: the kernel has one watch per file, and `end` removes it unless another
+            // handler has it.
             return state.withLock { state in
+                let watch = path.withCString {
+                    inotify_add_watch(descriptor, $0, UInt32(IN_MODIFY | IN_CLOSE_WRITE))
+                }
                 state.value.nextKey += 1
                 state.value.handlers[state.value.nextKey] = (watch, body)
                 return state.value.nextKey

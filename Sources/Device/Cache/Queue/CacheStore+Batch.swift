@@ -62,6 +62,7 @@ extension CacheStore {
         report: (CacheOutcome) -> Void = { _ in }
     ) throws -> [OutgoingChange] {
         let (changes, outcome) = try file.write { database in
+            try dropOldReceipts(database)
             let zones = try zonesToSend(database)
             let order = deletionsFirst ? "kind DESC, sequence" : "sequence"
             let statement = try database.cachedStatement(

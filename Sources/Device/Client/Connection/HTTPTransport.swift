@@ -130,14 +130,10 @@ public final class HTTPTransport: Transport {
     public func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload? {
-        let response: HTTPResponse
-        do {
-            response = try await execute(
-                HTTPClientRequest(url: webcourierURL), timeoutSeconds: timeoutSeconds)
-        } catch let error as TransportError where error.code == .timedOut {
-            // A long poll without a notification in time is not an error.
-            return nil
-        }
+        // The service answers a long poll without a notification earlier than that. A timeout means
+        // that the connection is dead, and perhaps that a notification was sent into it.
+        let response = try await execute(
+            HTTPClientRequest(url: webcourierURL), timeoutSeconds: timeoutSeconds)
         try check(response)
         guard response.body.readableBytes > 0 else { return nil }
         return try read(response) { try NotificationPayload.read(from: $0) }

@@ -20,8 +20,9 @@ public protocol Transport: Sendable {
 
     /// Waits for one notification at the address from `tokens/create`.
     ///
-    /// - Returns: nil when none arrived in time; call it again.
-    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``.
+    /// - Returns: nil when the service answered that there is none; call it again.
+    /// - Throws: as ``send(_:_:to:timeoutSeconds:)``; ``TransportError`` `timedOut` if the service did not answer, so
+    ///   that a notification may be lost.
     func nextNotification(
         at webcourierURL: String, timeoutSeconds: Double
     ) async throws -> NotificationPayload?

@@ -163,12 +163,13 @@ extension SyncSession {
         needsDatabaseFetch = true
     }
 
-    /// Notes that the network is back: operations that waited for it continue at once.
+    /// Notes that the network is back, or another one: operations that waited for it continue at
+    /// once. Changes are fetched, because notifications may have been sent into the former network.
     public mutating func networkBecameReachable(at uptimeSeconds: Double) {
+        needsDatabaseFetch = true
         guard !isNetworkReachable else { return }
         isNetworkReachable = true
         pacer.reset(at: uptimeSeconds)
-        needsDatabaseFetch = true
     }
 
     /// Turns syncing on or off; while it is off the queue is kept, and can grow.

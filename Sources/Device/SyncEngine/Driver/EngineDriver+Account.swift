@@ -127,7 +127,7 @@ extension EngineDriver {
         let task = Task { try await body() }
         cancelRequest = { task.cancel() }
         defer { cancelRequest = nil }
-        return try await task.value
+        return try await answer(of: task).get()
     }
 }
 

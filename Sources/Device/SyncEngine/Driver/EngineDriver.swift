@@ -9,7 +9,8 @@ import Synchronization
 /// the state.
 ///
 /// Invariants:
-/// * Only the holder of the turn calls the delegate or the service, so events are serial.
+/// * Only the holder of the turn calls the delegate or the service, so events are serial. While it
+///   waits for the service, the state may be reported; it waits for the end of that.
 /// * The delegate gets a page before the state marks it as fetched.
 actor EngineDriver {
     nonisolated let database: CKDatabase
@@ -46,6 +47,11 @@ actor EngineDriver {
     private var accountObserver: (any NSObjectProtocol)?
     private let pause = WakeSignal()
     private var willDeliverState = false
+    /// Whether the holder of the turn waits for the service, and does not call the delegate.
+    private var isAsking = false
+    /// Whether the state is reported during a request.
+    private var isReporting = false
+    private var reportEnd: CheckedContinuation<Void, Never>?
     private var isStopped = false
     /// The task that is calling the delegate.
     private nonisolated let tellingTask = Mutex<Int?>(nil)
@@ -215,19 +221,41 @@ actor EngineDriver {
     }
 
     /// Handles a change of the state by the app: the loop reports it and sends the new changes.
-    /// Without a loop, changes within a tenth of a second are reported together.
+    /// Without a loop, and during a request, changes within a tenth of a second are reported together.
     func appChangedState() {
         pause.wake()
-        guard !isAutomatic, !willDeliverState, !isStopped else { return }
+        guard !isAutomatic || isAsking, !willDeliverState, !isStopped else { return }
         willDeliverState = true
         Task {
             // The sleep ends early only when the process ends; the state is reported nevertheless.
             try? await world.sleep(SyncSettings.engine.coalescingSeconds)
             willDeliverState = false
+            if isAsking, !isReporting { return await reportDuringRequest() }
             await takeTurn()
             if let engine { await deliverState(engine) }
             giveTurn()
         }
+    }
+
+    /// Reports the state during a request, which may take long: the process may end before its answer.
+    private func reportDuringRequest() async {
+        isReporting = true
+        if let engine { await deliverState(engine) }
+        isReporting = false
+        reportEnd?.resume()
+        reportEnd = nil
+    }
+
+    /// Waits for the service; meanwhile the state may be reported.
+    func answer<Answer: Sendable>(
+        of request: Task<Answer, any Error>
+    ) async -> Result<Answer, any Error> {
+        isAsking = true
+        let answer = await request.result
+        isAsking = false
+        // Another call of the delegate must not begin before this one ends.
+        if isReporting { await withCheckedContinuation { reportEnd = $0 } }
+        return answer
     }
 
     // MARK: External events

@@ -168,6 +168,30 @@ import Testing
         #expect(try Data(contentsOf: await tablet.cache.asset("image", of: id).fileURL) == first)
     }
 
+    /// An earlier failure of the record does not count against its receipt, whether the receipt ended early or was kept
+    /// too long.
+    @Test(arguments: [Int64(2), 21])
+    func expiredReceiptOfARecordThatFailedBeforeIsUploadedAgain(_ ageHours: Int64) async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        try phone.savePhoto("a", first)
+        phone.transport.change { $0.losesUpload = true }
+        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        await phone.cache.stop()
+        try await phone.cache.databases[0].driver.uploadAssets()
+        #expect(phone.transfers.uploads == 1)
+        try await phone.cache.file.pool.write { database in
+            try database.execute(
+                sql: "UPDATE assetReceipt SET receipt = 'old', time = time - ?",
+                arguments: [ageHours * 3_600_000])
+            try database.execute(sql: "UPDATE pending SET attempts = 1")
+        }
+        try await phone.cache.sync()
+        #expect(phone.transfers.uploads == 2)
+        #expect(try await phone.cache.attentionItems().isEmpty)
+        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
+    }
+
     @Test func assetOfAnotherRecordIsCopiedOnceDownloaded() async throws {
         let (phone, tablet) = try await CloudDevice.pair(photo: first)
         let copy = CKRecord(

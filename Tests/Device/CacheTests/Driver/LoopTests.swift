@@ -15,7 +15,7 @@ import Testing
         await phone.cache.start()
         while !gate.isReached { await Task.yield() }
         let stopping = Task { [phone] in await phone.cache.stop() }
-        while try await phone.cache.status().isRunning { await Task.yield() }
+        while try await phone.cache.status(in: .private).isRunning { await Task.yield() }
         return (gate, stopping)
     }
 
@@ -30,6 +30,19 @@ import Testing
         try phone.save("b", "1")
         while try await cloud.names() != ["a", "b"] { await Task.yield() }
         await phone.cache.stop()
+    }
+
+    @Test func startDuringStopRestartsLoopsOfBothDatabases() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud, otherScopes: [.shared])
+        let (gate, stopping) = try await stopWhileSending(phone)
+        await phone.cache.start()
+        gate.open()
+        await stopping.value
+        #expect(try await phone.cache.status(in: .private).isRunning)
+        #expect(try await phone.cache.status(in: .shared).isRunning)
+        await phone.cache.stop()
+        #expect(try await phone.cache.status().isRunning == false)
     }
 
     @Test func syncDuringStopCompletes() async throws {

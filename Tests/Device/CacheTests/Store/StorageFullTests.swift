@@ -32,6 +32,29 @@ import Testing
         #expect(try phone.texts().count == 2)
     }
 
+    /// Another process writes for longer than SQLite waits for it.
+    @Test(.timeLimit(.minutes(20))) func syncContinuesOnceAnotherProcessHasWritten() async throws {
+        let cloud = RealService()
+        let tablet = try Device(cloud)
+        let phone = try Device(cloud)
+        try await phone.sync()
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        try phone.cache.store.pool.setBusyTimeout(milliseconds: 1)
+        let other = try OtherWriter(phone.path)
+        try other.execute("BEGIN IMMEDIATE")
+        await phone.cache.start()
+        var status = try await phone.cache.status()
+        while status.lastFailure == nil, status.haltReason == nil {
+            await Task.yield()
+            status = try await phone.cache.status()
+        }
+        try #require(status.haltReason == nil)
+        try other.execute("COMMIT")
+        while try phone.texts() != ["a": "1"] { await Task.yield() }
+        await phone.cache.stop()
+    }
+
     @Test func syncContinuesOnceTheDiskHasSpace() async throws {
         let cloud = RealService()
         let tablet = try Device(cloud)
@@ -93,5 +116,30 @@ import Testing
         try await phone.sync()
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
         #expect(cloud.saveCount == 2, "The same save is not done twice.")
+    }
+}
+
+/// The connection of another process to a cache's file.
+private struct OtherWriter {
+    private let queue: DatabaseQueue
+
+    init(_ path: String) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        queue = try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Runs a statement that may leave a transaction open.
+    func execute(_ sql: String) throws {
+        try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
+    }
+}
+
+extension DatabaseWriter {
+    /// Limits how long the connection that writes waits for other processes.
+    fileprivate func setBusyTimeout(milliseconds: Int) throws {
+        try writeWithoutTransaction {
+            try $0.execute(sql: "PRAGMA busy_timeout = \(milliseconds)")
+        }
     }
 }

@@ -34,7 +34,8 @@ final class Device: Sendable {
         _ cloud: RealService, user: String = "alice", time: TestTime = TestTime(),
         settings: SyncSettings = .quick,
         resolver: (any ConflictResolver)? = nil, editDateKey: String? = nil,
-        scope: CKDatabase.Scope = .private, versions: RecordVersions = RecordVersions()
+        scope: CKDatabase.Scope = .private, otherScopes: [CKDatabase.Scope] = [],
+        versions: RecordVersions = RecordVersions()
     ) throws {
         app = Mutex(versions)
         link = ServiceLink(cloud, user: user)
@@ -50,7 +51,8 @@ final class Device: Sendable {
             ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
         open = { [connection] versions in
             try CloudCache(
-                path: path, remotes: [connection.remote(scope)], settings: settings,
+                path: path, remotes: ([scope] + otherScopes).map { connection.remote($0) },
+                settings: settings,
                 resolver: resolver, editDateKey: editDateKey, versions: versions,
                 world: time.world)
         }

@@ -101,6 +101,30 @@ import Testing
         }
     }
 
+    /// The process may be killed while the service does not answer.
+    @Test(.timeLimit(.minutes(20)))
+    func changeDuringARequestIsReportedBeforeItsAnswer() async throws {
+        let (phone, app) = try await SwitchableDevice.sentAndReceived()
+        let isReported = Mutex(false)
+        phone.transport.beforeNext(RecordsModify.path) {
+            app.write("b", "1")
+            var seen: Data?
+            while !isReported.withLock({ $0 }) {
+                await Task.yield()
+                let file = app.file
+                guard file.engineState != seen else { continue }
+                seen = file.engineState
+                // The next process starts from the file.
+                let next = EngineApp(app.database, file: file)
+                let pending = next.engine.state.pendingRecordZoneChanges
+                isReported.withLock { $0 = pending.contains(.saveRecord(hut("b"))) }
+            }
+        }
+        app.write("a", "1")
+        try await app.engine.sendChanges()
+        #expect(isReported.withLock { $0 })
+    }
+
     @Test func stateUpdateFollowsAddedChangesWithoutSync() async throws {
         let clock = TestClock()
         let world = EngineWorld(TestCloud(clock: clock))

@@ -133,7 +133,7 @@ import Testing
         var session = SyncSession.sending()
         session.localChange(at: 5)
         session.syncNow(at: 5)
-        #expect(session.next(at: 5) == .perform(.fetchDatabaseChanges))
+        #expect(session.next(at: 100) == .perform(.fetchDatabaseChanges))
     }
 
     @Test func failedFetchIsRetried() {
@@ -226,6 +226,16 @@ import Testing
         }
         session.networkBecameReachable(at: now)
         #expect(session.next(at: now) == .perform(.fetchDatabaseChanges))
+    }
+
+    /// A notification may have been sent into the former network.
+    @Test func networkChangeWhileListeningFetchesChanges() {
+        var session = SyncSession.prepared()
+        session.channelOpened()
+        _ = session.next(at: 0)
+        _ = session.databaseFetched(changed: [], deleted: [], at: 1)
+        session.networkBecameReachable(at: 100)
+        #expect(session.next(at: 100) == .perform(.fetchDatabaseChanges))
     }
 
     @Test func disabledSessionRestsAndKeepsPendingChanges() {
