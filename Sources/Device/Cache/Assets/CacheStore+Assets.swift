@@ -57,9 +57,8 @@ extension CacheStore {
 
     /// Removes receipts that the service may no longer accept: their records wait for an upload.
     func dropOldReceipts(_ database: Database) throws {
-        try database.execute(
-            sql: "DELETE FROM assetReceipt WHERE time < ?",
-            arguments: [world.nowMilliseconds() - Self.receiptMilliseconds])
+        try database.cachedStatement(sql: "DELETE FROM assetReceipt WHERE time < ?")
+            .execute(arguments: [world.nowMilliseconds() - Self.receiptMilliseconds])
     }
 
     private func waitingUpload(_ row: Row, _ database: Database) throws -> WaitingUpload? {
