@@ -68,6 +68,16 @@ extension CloudCache {
         }
     }
 
+    /// Whether all records of a zone are here, so that one that is missing does not exist at the service: after the zone's
+    /// first full fetch, or if the service has no such zone.
+    package func hasFetched(
+        zone zoneID: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
+    ) async throws -> Bool {
+        try await file.disk.read { [self] in
+            try database(scope).store.hasFetched(ZoneID(zoneID))
+        }
+    }
+
     // MARK: Zones
 
     /// The zones on this device, in the order in which it learned of them.

@@ -36,6 +36,17 @@ extension CacheStore {
         }
     }
 
+    /// Whether a zone's first full fetch has ended, or the service has no such zone as far as this device knows. Before that
+    /// a record that is missing here may exist at the service.
+    func hasFetched(_ id: ZoneID) throws -> Bool {
+        try read { database in
+            let knowsZones = try flag(CacheFlag.databaseToken, database) != nil
+            guard let zone = try zone(id, database) else { return knowsZones }
+            if zone.state == .wanted { return knowsZones }
+            return !zone.isNew && !(zone.isRefetching && zone.isFirstFetch)
+        }
+    }
+
     /// The zones on this device, in the order in which it learned of them.
     func zones() throws -> [ZoneID] {
         try read { database in

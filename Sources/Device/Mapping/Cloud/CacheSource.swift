@@ -51,13 +51,15 @@ struct CacheSource: RecordSource {
         return results
     }
 
-    /// All records of the cache: those that are missing were deleted.
+    /// All records of the cache: those that are missing were deleted, unless the cache is new and has not fetched them yet.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
+        // Read before the records, which may arrive meanwhile.
+        let isComplete = try await cache.hasFetched(zone: zoneID)
         let records = try await cache.records(inZoneWith: zoneID)
         await fetchFiles(of: records)
         return RemoteChanges(
             records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
-            isComplete: true)
+            isComplete: isComplete)
     }
 
     func records(

@@ -5,7 +5,7 @@ import Synchronization
 /// is rewritten when most lines are outdated.
 ///
 /// A line that was partly written when the process ended is skipped: then something is compared
-/// once more.
+/// once more. After a line that could not be written, as on a full disk, the file is rewritten.
 final class SyncLedger: Sendable {
     /// A record of the cloud, as this device last fetched or saved it.
     struct Known: Codable, Hashable {
@@ -51,6 +51,8 @@ final class SyncLedger: Sendable {
         var unlinked: [String: [String: UnlinkedNames]] = [:]
         var lineCount = 0
         var file: FileHandle?
+        /// Whether the file may end with a part of a line, after which a further line would be unreadable.
+        var endsWithPart = false
 
         var factCount: Int {
             known.values.reduce(values.count) { $0 + $1.count }
@@ -92,6 +94,7 @@ final class SyncLedger: Sendable {
     private static let open = Mutex<[String: Open]>([:])
 
     private let url: URL?
+    private let append: @Sendable (FileHandle, Data) throws -> Void
     private let state: Mutex<State>
 
     /// The ledger of a file. Two mappings with one file, as in an app that sets up twice, share it,
@@ -113,8 +116,15 @@ final class SyncLedger: Sendable {
         }
     }
 
-    private init(url: URL?) throws {
+    /// - Parameter append: writes at the end of the file; replaced in tests, for a disk that is full.
+    init(
+        url: URL?,
+        append: @escaping @Sendable (FileHandle, Data) throws -> Void = {
+            try $0.write(contentsOf: $1)
+        }
+    ) throws {
         self.url = url
+        self.append = append
         var state = State()
         if let url, let data = FileManager.default.contents(atPath: url.path) {
             let decoder = JSONDecoder()
@@ -197,10 +207,12 @@ final class SyncLedger: Sendable {
         try state.withLock { state in
             for line in lines { state.take(line) }
             guard let url, let file = state.file else { return }
-            if state.lineCount > 2 * state.factCount + 1_000 {
+            if state.endsWithPart || state.lineCount > 2 * state.factCount + 1_000 {
                 return try Self.rewrite(&state, to: url)
             }
-            try Self.reporting(url) { try file.write(contentsOf: Self.text(lines)) }
+            state.endsWithPart = true
+            try Self.reporting(url) { try append(file, Self.text(lines)) }
+            state.endsWithPart = false
         }
     }
 
@@ -229,6 +241,7 @@ final class SyncLedger: Sendable {
             try file.seekToEnd()
             return file
         }
+        state.endsWithPart = false
     }
 
     private static func text(_ lines: [Line]) throws -> Data {

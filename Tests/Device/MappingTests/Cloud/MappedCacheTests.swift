@@ -26,7 +26,32 @@ struct MappedCacheTests {
             cache = try CloudCache(
                 path: folder.appendingPathComponent("cache.sqlite").path, container: container,
                 scopes: [.private])
-            mapping = try CloudMapping(cache: cache, types: types, store: store, file: nil)
+            mapping = try CloudMapping(
+                cache: cache, types: types, store: store,
+                file: folder.appendingPathComponent("mapping"))
+        }
+
+        /// Opens a new cache in place of the one whose file was lost, with the same objects and the same file of the
+        /// mapping.
+        func reopenedWithoutCache(
+            _ types: [any CloudEntity.Type]
+        ) throws -> (cache: CloudCache, mapping: CloudMapping) {
+            try cache.close()
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            where name != "mapping" {
+                try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
+            }
+            let container = CKContainer(
+                identifier: MappedDevice.container, connection: link.connection)
+            let cache = try CloudCache(
+                path: folder.appendingPathComponent("cache.sqlite").path, container: container,
+                scopes: [.private])
+            return (
+                cache,
+                try CloudMapping(
+                    cache: cache, types: types, store: store,
+                    file: folder.appendingPathComponent("mapping"))
+            )
         }
 
         deinit {
@@ -73,6 +98,33 @@ struct MappedCacheTests {
         try await phone.syncEntities()
         #expect(store.memory.objects(Person.self).isEmpty)
         #expect(store.received.withLock { $0.new } == 0)
+        try cache.close()
+    }
+
+    @Test func objectsStayIfTheirCacheWasLostAndHasNoNetwork() async throws {
+        let cloud = TestCloud()
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let types: [any CloudEntity.Type] = [Person.self, Home.self, Course.self]
+        let cached = try await CachedPhone(cloud, types)
+        let home = Home()
+        home.edit { $0.road = "Lake Road" }
+        cached.store.memory.insert(home)
+        try await cached.mapping.save(home)
+        try await cached.mapping.syncEntities()
+        let (cache, mapping) = try cached.reopenedWithoutCache(types)
+        cached.link.transport.isOffline = true
+        await #expect(throws: CacheError.self) { try await mapping.syncEntities() }
+        #expect(cached.store.memory.objects(Home.self).count == 1)
+        cached.link.transport.isOffline = false
+        try await mapping.syncEntities()
+        #expect(cached.store.memory.objects(Home.self).count == 1)
+        // What was deleted meanwhile is removed once the cache has fetched the zone.
+        try await tablet.sync()
+        let copy = try #require(tablet.store.memory.objects(Home.self).first)
+        tablet.store.memory.remove(copy)
+        try await tablet.mapping.delete(copy)
+        try await mapping.syncEntities()
+        #expect(cached.store.memory.objects(Home.self).isEmpty)
         try cache.close()
     }
 

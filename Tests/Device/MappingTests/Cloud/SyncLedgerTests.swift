@@ -1,0 +1,27 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import StratusMapping
+
+/// The file of what both sides have in common.
+@Suite struct SyncLedgerTests {
+    @Test func deletionAfterAPartlyWrittenLineIsReadAgain() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let isFull = Atomic(true)
+        let ledger = try SyncLedger(url: url) { file, text in
+            guard isFull.load(ordering: .relaxed) else { return try file.write(contentsOf: text) }
+            try file.write(contentsOf: text.prefix(10))
+            throw CocoaError(.fileWriteOutOfSpace)
+        }
+        #expect(throws: MappingError.self) {
+            try ledger.setDeleted("Hut", ["first"], isPending: true)
+        }
+        isFull.store(false, ordering: .relaxed)
+        try ledger.setDeleted("Hut", ["second"], isPending: true)
+        let read = try SyncLedger(url: url)
+        #expect(read.pendingDeletions("Hut") == ["first", "second"])
+    }
+}
