@@ -86,6 +86,7 @@ extension ChangesZone: ServedEndpoint {
         do {
             return try await answer(request, in: context, stores, address, room, access, .page)
         } catch is ZoneFeed.IsNewestFirst {
+            // Nothing failed: only the token says that the page is one of a newest-first fetch.
             return try await answer(request, in: context, stores, address, room, access, .zone)
         }
     }

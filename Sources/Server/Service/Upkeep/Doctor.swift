@@ -192,9 +192,12 @@ private struct StoredContents {
     }
 
     private mutating func report(
-        _ invariant: String, _ violation: String, _ remedy: Finding.Remedy = .saveAgain
+        _ invariant: String, _ violation: String,
+        _ recoveryAction: Finding.RecoveryAction = .saveAgain
     ) {
         findings.append(
-            Finding(invariant: invariant, path: path, violation: violation, remedy: remedy))
+            Finding(
+                invariant: invariant, path: path, violation: violation,
+                recoveryAction: recoveryAction))
     }
 }

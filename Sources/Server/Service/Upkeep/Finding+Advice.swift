@@ -2,17 +2,17 @@ import StratusStorage
 
 extension Finding {
     /// Whether ``Doctor/repair()`` rebuilds the rows, because they are derived from records.
-    package var isRebuilt: Bool { remedy == .rebuild }
+    package var isRebuilt: Bool { recoveryAction == .rebuild }
 
     /// Whether the file itself is damaged, so that its rows are not reliable.
-    var isDamage: Bool { remedy == .restoreFile }
+    var isDamage: Bool { recoveryAction == .restoreFile }
 
     /// Whether a row is damaged in a file that is otherwise intact.
-    var isDamagedRow: Bool { remedy == .dropRow }
+    var isDamagedRow: Bool { recoveryAction == .dropRow }
 
     /// What to do about it, as a sentence.
     package var advice: String {
-        switch remedy {
+        switch recoveryAction {
         case .rebuild: "stratus doctor --repair rebuilds it from the records."
         case .dropRow:
             "Restore the file from a backup, or give the row up: stratus doctor --repair"

@@ -43,14 +43,14 @@ extension SQLiteStorageEngine {
                 check.findings.append(
                     Finding(
                         invariant: "A file can be opened.", path: path, violation: error.message,
-                        remedy: .restoreFile))
+                        recoveryAction: .restoreFile))
             }
         }
         for path in try await placement.work.run({ [placement] in try placement.unknownFiles() }) {
             check.findings.append(
                 Finding(
                     invariant: "The folder contains only Stratus's files.", path: path,
-                    violation: "its name", remedy: .moveFile))
+                    violation: "its name", recoveryAction: .moveFile))
         }
         return check
     }
@@ -72,7 +72,7 @@ extension SQLiteStorageEngine {
                         findings.append(
                             Finding(
                                 invariant: invariant.sentence, path: file.path,
-                                violation: row.text(0), remedy: invariant.remedy))
+                                violation: row.text(0), recoveryAction: invariant.recoveryAction))
                         return findings.count < violationsPerInvariant
                     }
                 }
@@ -84,7 +84,7 @@ extension SQLiteStorageEngine {
             check.findings.append(
                 Finding(
                     invariant: "A file can be read.", path: file.path, violation: message,
-                    remedy: .restoreFile))
+                    recoveryAction: .restoreFile))
         }
     }
 
@@ -97,7 +97,7 @@ extension SQLiteStorageEngine {
             findings.append(
                 Finding(
                     invariant: "A row has the checksum that was computed when it was written.",
-                    path: path, violation: "the \(row.kind) \(row.name)", remedy: .dropRow))
+                    path: path, violation: "the \(row.kind) \(row.name)", recoveryAction: .dropRow))
             return findings.count < violationsPerInvariant
         }
         return findings
@@ -111,7 +111,7 @@ extension SQLiteStorageEngine {
             .map {
                 Finding(
                     invariant: "A file's pages and indexes are whole.", path: path, violation: $0,
-                    remedy: .restoreFile)
+                    recoveryAction: .restoreFile)
             }
     }
 }

@@ -4,7 +4,7 @@ extension RecordFile {
     static let indexInvariants: [StoredInvariant] = [
         StoredInvariant(
             "An entry of an index belongs to a record of its type.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT record_index.name FROM record_index
                     LEFT JOIN index_definition USING (index_id)
@@ -15,7 +15,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "A record is found by its type, once the index of its names is built.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT record.name FROM record
                     JOIN index_definition ON record_type = record.type AND kind = 0 AND phase = 1

@@ -70,7 +70,7 @@ extension RecordFile {
         usageInvariant,
         StoredInvariant(
             "A share has its record.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT share.name FROM share LEFT JOIN record
                     ON record.zone = share.zone AND record.name = share.name
@@ -79,7 +79,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "A root that a record names as shared has a share.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT covered.name FROM record AS covered LEFT JOIN share
                     ON share.zone = covered.zone AND share.root = covered.share_root
@@ -89,7 +89,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "Access belongs to a share.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT share_access.user FROM share_access LEFT JOIN share
                     ON share.zone = share_access.zone AND share.name = share_access.share
@@ -97,7 +97,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "A record that has a reference with an action exists.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT reference_.holder FROM reference_ LEFT JOIN record
                     ON record.zone = reference_.zone AND record.name = reference_.holder
@@ -117,7 +117,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "A replaced state was replaced at a version that its zone has reached.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT replaced_at || '' FROM record_ancestor LEFT JOIN zone USING (zone)
                 WHERE (zone.name IS NULL OR zone.deletion IS NOT NULL OR replaced_at > zone.version)
@@ -125,14 +125,14 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "An asset is held by as many records as are counted.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT hex(sha256) FROM asset WHERE reference_count <>
                     (SELECT count(*) FROM asset_reference WHERE sha256 = asset.sha256)
                 """),
         StoredInvariant(
             "A record that holds an asset exists, and so does the asset.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT holder.name FROM asset_reference AS holder
                 LEFT JOIN record ON record.zone = holder.zone AND record.name = holder.name
@@ -142,7 +142,7 @@ extension RecordFile {
                 """),
         StoredInvariant(
             "The size of all assets is their sum.",
-            remedy: .rebuild,
+            recoveryAction: .rebuild,
             violations: """
                 SELECT asset_usage.size || ' bytes' FROM asset_usage
                 WHERE asset_usage.size <> (SELECT coalesce(sum(size), 0) FROM asset)

@@ -29,7 +29,7 @@ extension RecordFile {
 
     static let usageInvariant = StoredInvariant(
         "A database counts the bytes of its records.",
-        remedy: .rebuild,
+        recoveryAction: .rebuild,
         violations: """
             SELECT bytes || ' bytes' FROM record_usage WHERE bytes <>
                 (SELECT coalesce(sum(\(bytes(of: "record"))), 0) FROM record WHERE deleted = 0)

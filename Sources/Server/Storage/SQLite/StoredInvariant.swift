@@ -3,13 +3,15 @@ struct StoredInvariant: Sendable {
     /// The invariant as a sentence, which identifies it in reports.
     var sentence: String
     /// What can be done about a violation.
-    var remedy: Finding.Remedy
+    var recoveryAction: Finding.RecoveryAction
     /// A statement with one column of text: the names of the rows that violate the invariant.
     var violations: String
 
-    init(_ sentence: String, remedy: Finding.Remedy = .saveAgain, violations: String) {
+    init(
+        _ sentence: String, recoveryAction: Finding.RecoveryAction = .saveAgain, violations: String
+    ) {
         self.sentence = sentence
-        self.remedy = remedy
+        self.recoveryAction = recoveryAction
         self.violations = violations
     }
 }
@@ -23,10 +25,10 @@ public struct Finding: Hashable, Sendable, CustomStringConvertible {
     /// The violation: a record's or zone's name, or what SQLite reports.
     public var violation: String
     /// What can be done about it.
-    package var remedy: Remedy
+    package var recoveryAction: RecoveryAction
 
     /// What can be done about a violation.
-    package enum Remedy: Hashable, Sendable {
+    package enum RecoveryAction: Hashable, Sendable {
         /// The rows are derived from records, and a repair derives them again.
         case rebuild
         /// A row is damaged in a file that is otherwise intact; a repair can drop it.
@@ -41,14 +43,16 @@ public struct Finding: Hashable, Sendable, CustomStringConvertible {
 
     /// Makes a finding about data that nothing rebuilds.
     public init(invariant: String, path: String, violation: String) {
-        self.init(invariant: invariant, path: path, violation: violation, remedy: .saveAgain)
+        self.init(
+            invariant: invariant, path: path, violation: violation, recoveryAction: .saveAgain)
     }
 
-    package init(invariant: String, path: String, violation: String, remedy: Remedy) {
+    package init(invariant: String, path: String, violation: String, recoveryAction: RecoveryAction)
+    {
         self.invariant = invariant
         self.path = path
         self.violation = violation
-        self.remedy = remedy
+        self.recoveryAction = recoveryAction
     }
 
     public var description: String { "\(path): \(invariant) Broken by \(violation)." }

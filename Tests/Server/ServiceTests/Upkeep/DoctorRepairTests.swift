@@ -215,12 +215,13 @@ import Testing
         #expect(try await alice.page("Trips").records.count == 2)
     }
 
-    /// The remedy of a finding decides, whatever the invariant's sentence says.
-    @Test func remedyDecidesWhatIsRebuilt() {
-        #expect(RecordFile.invariants.count { $0.remedy == .rebuild } == 11)
-        func finding(_ remedy: Finding.Remedy) -> Finding {
+    /// The recoveryAction of a finding decides, whatever the invariant's sentence says.
+    @Test func recoveryActionDecidesWhatIsRebuilt() {
+        #expect(RecordFile.invariants.count { $0.recoveryAction == .rebuild } == 11)
+        func finding(_ recoveryAction: Finding.RecoveryAction) -> Finding {
             Finding(
-                invariant: "A share has its record.", path: "", violation: "", remedy: remedy)
+                invariant: "A share has its record.", path: "", violation: "",
+                recoveryAction: recoveryAction)
         }
         #expect(finding(.rebuild).isRebuilt && !finding(.saveAgain).isRebuilt)
         #expect(finding(.restoreFile).advice == "Restore the file from a backup.")
