@@ -193,6 +193,24 @@ extension SQLStatement {
     }
 }
 
+/// The size of the records.
+extension SQLiteTransaction {
+    var recordBytes: Int64 {
+        get throws {
+            try statement(RecordFile.recordBytes).first { $0.integer(0) } ?? 0
+        }
+    }
+
+    func countRecordBytes() throws -> Int64 {
+        try statement(
+            """
+            SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
+            WHERE deleted = 0
+            """
+        ).first { $0.integer(0) } ?? 0
+    }
+}
+
 /// The references with an action.
 extension SQLiteTransaction {
     func holders(
