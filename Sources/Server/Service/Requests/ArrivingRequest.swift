@@ -124,6 +124,17 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
     }
 }
 
+extension RequestContext {
+    /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
+    fileprivate func checkAccess(_ access: EndpointAccess) throws {
+        if caller.isServer, scope != .public { throw ServiceError.serverInOthersDatabase }
+        guard caller.userRecordName == nil else { return }
+        if access == .user || scope == .private || scope == .shared {
+            throw ServiceError.signInNeeded
+        }
+    }
+}
+
 /// A request that was admitted by its head: its sender is known. The body can be read now.
 package struct AdmittedRequest<E: ServedEndpoint>: ~Copyable {
     /// The user who sent the request.

@@ -26,15 +26,6 @@ public struct RequestContext: Sendable {
     /// The owner whose zones this part of the request is about; only in the shared database.
     private(set) var viewedOwner: String?
 
-    /// Refuses callers who may not use the endpoint in this database (Wire.md, "Credentials").
-    func checkAccess(_ access: EndpointAccess) throws {
-        if caller.isServer, scope != .public { throw ServiceError.serverInOthersDatabase }
-        guard caller.userRecordName == nil else { return }
-        if access == .user || scope == .private || scope == .shared {
-            throw ServiceError.signInNeeded
-        }
-    }
-
     /// The database and the caller, for the log.
     var databasePath: String {
         let parts = [
@@ -239,27 +230,6 @@ public struct RequestContext: Sendable {
         ZoneIDDictionary(
             zoneName: name, ownerRecordName: zoneOwner,
             zoneType: name == ZoneID.defaultZoneName ? "DEFAULT_ZONE" : "REGULAR_CUSTOM_ZONE")
-    }
-}
-
-extension StoreReader {
-    /// The zone with this name.
-    ///
-    /// - Throws: `ServiceError` when there is none; it says whether the user purged or reset it.
-    func existingZone(named name: String) throws -> ZoneRow {
-        guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
-        guard let deletion = zone.deletion else { return zone }
-        switch deletion {
-        case .deleted: throw ServiceError.zoneNotFound
-        case .purged: throw ServiceError.purgedZone
-        case .encryptedDataReset: throw ServiceError.resetZone
-        }
-    }
-
-    /// The zone with this name, unless it is deleted.
-    func livingZone(named name: String) throws -> ZoneRow? {
-        guard let zone = try zone(named: name), zone.deletion == nil else { return nil }
-        return zone
     }
 }
 

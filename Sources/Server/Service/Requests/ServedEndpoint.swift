@@ -83,3 +83,21 @@ public struct ServedAnswer<Answer: WireValue>: Hashable, Sendable {
         self.rotatedWebAuthToken = rotatedWebAuthToken
     }
 }
+
+/// What a caller needs for an endpoint. Everything in the private and shared databases needs a user.
+public enum EndpointAccess: Hashable, Sendable {
+    /// An API token is enough to read the public database.
+    case read
+    /// A user, for every database.
+    case user
+}
+
+/// Whether a request may be repeated, and whether its caller's session continues.
+public enum EndpointEffect: Hashable, Sendable {
+    /// A signed request may be repeated: it only reads, or its first outcome is known.
+    case idempotent
+    /// A signed request is accepted once.
+    case once
+    /// As ``once``, and the caller's web-auth token is invalid afterwards.
+    case endsSession
+}

@@ -191,3 +191,24 @@ extension StoreReader {
         return try sharedVersion(of: zone.key, roots: roots)
     }
 }
+
+extension StoreReader {
+    /// The zone with this name.
+    ///
+    /// - Throws: `ServiceError` when there is none; it says whether the user purged or reset it.
+    func existingZone(named name: String) throws -> ZoneRow {
+        guard let zone = try zone(named: name) else { throw ServiceError.zoneNotFound }
+        guard let deletion = zone.deletion else { return zone }
+        switch deletion {
+        case .deleted: throw ServiceError.zoneNotFound
+        case .purged: throw ServiceError.purgedZone
+        case .encryptedDataReset: throw ServiceError.resetZone
+        }
+    }
+
+    /// The zone with this name, unless it is deleted.
+    func livingZone(named name: String) throws -> ZoneRow? {
+        guard let zone = try zone(named: name), zone.deletion == nil else { return nil }
+        return zone
+    }
+}

@@ -40,20 +40,3 @@ extension RecordFile {
         "(length(CAST(\(row).name AS BLOB)) + length(\(row).payload))"
     }
 }
-
-extension SQLiteTransaction {
-    var recordBytes: Int64 {
-        get throws {
-            try statement(RecordFile.recordBytes).first { $0.integer(0) } ?? 0
-        }
-    }
-
-    func countRecordBytes() throws -> Int64 {
-        try statement(
-            """
-            SELECT coalesce(sum(\(RecordFile.bytes(of: "record"))), 0) FROM record
-            WHERE deleted = 0
-            """
-        ).first { $0.integer(0) } ?? 0
-    }
-}

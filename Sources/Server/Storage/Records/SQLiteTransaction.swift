@@ -95,3 +95,146 @@ final class SQLiteTransaction: RecordTransaction {
         return row
     }
 }
+
+/// The epochs of the database and its zones.
+extension SQLiteTransaction {
+    private static let epochColumns = "number, identifier, start, started_ms"
+    /// The key of the database itself among the zones, whose keys begin at 1.
+    private static let databaseItself: Int64 = 0
+
+    var epoch: Epoch {
+        get throws {
+            if let writtenEpoch { return writtenEpoch }
+            return try existing(
+                statement("SELECT epoch_number, epoch_identifier FROM history")
+                    .first { Self.epoch($0, at: 0) })
+        }
+    }
+
+    func epochs(
+        of zone: ZoneRow.Key?, before version: Int64, limit: Int
+    ) throws -> [EpochRow] {
+        try statement(
+            """
+            SELECT \(Self.epochColumns) FROM epoch WHERE zone = ? AND start < ?
+            ORDER BY number DESC LIMIT ?
+            """
+        )
+        .bind(1, zone?.rawValue ?? Self.databaseItself)
+        .bind(2, version)
+        .bind(3, Int64(max(limit, 1)))
+        .all(Self.epochRow)
+    }
+
+    func epochs(of zone: ZoneRow.Key?, from number: Int64, limit: Int) throws -> [EpochRow] {
+        try statement(
+            """
+            SELECT \(Self.epochColumns) FROM epoch WHERE zone = ? AND number >= ?
+            ORDER BY number LIMIT ?
+            """
+        )
+        .bind(1, zone?.rawValue ?? Self.databaseItself)
+        .bind(2, number)
+        .bind(3, Int64(max(limit, 1)))
+        .all(Self.epochRow)
+    }
+
+    // MARK: Beginning
+
+    @discardableResult
+    func beginEpoch() throws -> Epoch {
+        try begin(after: epoch, at: databaseVersion)
+    }
+
+    /// Continues this process's epoch, or begins one.
+    ///
+    /// - Parameters:
+    ///   - found: the newest epoch of the database.
+    ///   - version: the database's version before this transaction.
+    func enterEpoch(after found: Epoch, at version: Int64) throws {
+        if try writer.goesOn(in: found, at: version) {
+            writtenEpoch = found
+        } else {
+            try begin(after: found, at: version)
+        }
+    }
+
+    @discardableResult
+    private func begin(after old: Epoch, at version: Int64) throws -> Epoch {
+        let row = try writer.begin(after: old, at: version)
+        try insert(row, of: nil)
+        try statement("UPDATE history SET epoch_number = ?, epoch_identifier = ?")
+            .bind(1, row.epoch.number)
+            .bind(2, Int64(bitPattern: row.epoch.identifier))
+            .run()
+        writtenEpoch = row.epoch
+        return row.epoch
+    }
+
+    /// Notes that a zone is written in an epoch for the first time.
+    func noteEpoch(of zone: ZoneRow.Key, at version: Int64) throws {
+        let epoch = try epoch
+        let row = EpochRow(
+            epoch: epoch, startVersion: version, startedMilliseconds: try writer.nowMilliseconds)
+        try insert(row, of: zone)
+    }
+
+    private func insert(_ row: EpochRow, of zone: ZoneRow.Key?) throws {
+        try statement("INSERT INTO epoch (zone, \(Self.epochColumns)) VALUES (?, ?, ?, ?, ?)")
+            .bind(1, zone?.rawValue ?? Self.databaseItself)
+            .bind(2, row.epoch.number)
+            .bind(3, Int64(bitPattern: row.epoch.identifier))
+            .bind(4, row.startVersion)
+            .bind(5, row.startedMilliseconds)
+            .run()
+    }
+
+    private var writer: WritingEpoch {
+        get throws {
+            guard let writing else {
+                throw StorageError(
+                    .other, "A read transaction was asked to write. Ask for one that writes.")
+            }
+            return writing
+        }
+    }
+
+    // MARK: Merging
+
+    @discardableResult
+    func mergeEpochs(endedBefore milliseconds: Int64) throws -> Int {
+        // Only the oldest of a database or zone are removed, so that none is missing between two
+        // that stay.
+        try statement(
+            """
+            DELETE FROM epoch WHERE number < (
+                SELECT max(number) FROM epoch AS later
+                WHERE later.zone = epoch.zone AND later.started_ms < ?)
+            """
+        )
+        .bind(1, milliseconds)
+        .run()
+        let count = database.changesCount
+        guard count > 0 else { return 0 }
+        try statement(
+            """
+            UPDATE epoch SET start = 0 WHERE start > 0 AND NOT EXISTS (
+                SELECT 1 FROM epoch AS earlier
+                WHERE earlier.zone = epoch.zone AND earlier.number < epoch.number)
+            """
+        ).run()
+        return count
+    }
+
+    static func epoch(_ row: SQLStatement, at column: Int32) -> Epoch {
+        Epoch(
+            number: row.integer(column),
+            identifier: UInt64(bitPattern: row.integer(column + 1)))
+    }
+
+    private static func epochRow(_ row: SQLStatement) -> EpochRow {
+        EpochRow(
+            epoch: epoch(row, at: 0), startVersion: row.integer(2),
+            startedMilliseconds: row.integer(3))
+    }
+}
