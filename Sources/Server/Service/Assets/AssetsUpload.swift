@@ -7,7 +7,7 @@ import StratusWire
 ///
 /// Where it is decided:
 /// - to which zone and database an asset belongs: `AssetZone`;
-/// - who may upload: `checkWriting(in:_:_:)` here; who may save the record with the asset: `RecordsModify`;
+/// - who may upload: `checkWriting(in:_:_:_:)` here; who may save the record with the asset: `RecordsModify`;
 /// - how many assets a request may name: `checkAssetCount(_:)` here;
 /// - how large an asset may be, and whether its address is still valid, when the bytes arrive:
 ///   `AssetByteTransfer.checkSize(_:after:_:)`, `AssetByteTransfer.freeAssetBytes(in:)`, `AssetByteTransfer.uploadAddress(_:)`;
@@ -25,7 +25,8 @@ extension AssetsUpload: ServedEndpoint {
         let signer = try await call.components.tokenSigner()
         let zone = try await AssetZone(
             call.request.zoneID, in: call.context, call.components.databases, signer)
-        try await checkWriting(in: zone, call.context, call.components)
+        try await checkWriting(
+            in: zone, call.context, call.components.databases, call.components.schemas)
         let settings = call.components.settings
         let upload = UploadAddress(
             database: zone.database, zoneName: zone.name, user: try call.context.user(),
@@ -48,18 +49,19 @@ extension AssetsUpload: ServedEndpoint {
     }
 
     private static func checkWriting(
-        in zone: AssetZone, _ context: RequestContext, _ components: ServiceComponents
+        in zone: AssetZone, _ context: RequestContext, _ databases: Databases,
+        _ schemas: SchemaCache
     ) async throws {
         let mayWrite: Bool
         switch context.scope {
         case .public:
             // In development, everyone who is signed in may save a record of a new type.
             guard context.address.environment != .development else { return }
-            let schema = try await components.schemas.schema(of: context.address)
+            let schema = try await schemas.schema(of: context.address)
             let access = context.recordAccess(schema)
             mayWrite = schema.types.keys.contains { access[$0].mayWriteSome }
         case .shared:
-            mayWrite = try await components.databases.store(for: zone.database).read { reader in
+            mayWrite = try await databases.store(for: zone.database).read { reader in
                 try context.livingZone(named: zone.name, reader)?.rights.canWriteSomewhere ?? false
             }
         case .private, nil: return

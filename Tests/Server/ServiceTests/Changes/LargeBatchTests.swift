@@ -107,6 +107,7 @@ import Testing
             }
             moved.append(count)
         } while try await world.step(alice, in: storage)
-        #expect(moved.starts(with: [0, 9, 10]) && moved.last == 10, "\(moved)")
+        // The first step is a part of the request.
+        #expect(moved == [9, 10])
     }
 }
