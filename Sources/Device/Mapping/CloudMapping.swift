@@ -27,6 +27,8 @@ public final class CloudMapping: Sendable {
         /// The objects that were created from records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
+        /// The last failure since the sync of the recovery began.
+        var laterFailure: CKError?
     }
 
     /// The mapping that `iCloud` uses in this task, instead of the one set up last.

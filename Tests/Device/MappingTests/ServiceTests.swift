@@ -231,6 +231,36 @@ struct ServiceTests {
         #expect(try await phone.records("Home").count == 1)
     }
 
+    @Test func saveThatFailsDuringTheSyncOfARecoveryIsFollowedByAnotherSync() async throws {
+        let clock = TestClock()
+        var world = World.live
+        world.sleep = { try await clock.sleep(seconds: $0) }
+        let phone = try await MappedDevice(cloud, "phone", world: world)
+        try await phone.sync()
+        phone.transport.isOffline = true
+        let home = phone.addHome("Lake Road")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(home) }
+        await clock.waitForSleeper(seconds: 2.5...5)
+        phone.transport.isOffline = false
+        let door = Door()
+        phone.transport.before(RecordsModify.self) { await door.pass() }
+        clock.advance(bySeconds: 5)
+        // People are synced before homes.
+        await door.waitForVisitors(1)
+        phone.transport.before(RecordsModify.self) {}
+        phone.transport.isOffline = true
+        let anna = phone.addPerson("Anna")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
+        phone.transport.isOffline = false
+        await door.open()
+        await clock.waitForSleeper(seconds: 2.5...10)
+        clock.advance(bySeconds: 10)
+        // Two saves that failed, and two that the recovery repeated.
+        await phone.store.waitForSaves(4)
+        #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
+        #expect(try await phone.records("Home").count == 1)
+    }
+
     @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {
         let clock = TestClock()
         var world = World.live

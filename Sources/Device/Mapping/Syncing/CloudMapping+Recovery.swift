@@ -16,7 +16,11 @@ extension CloudMapping {
     func recover(from error: any Error) {
         guard let error = error as? CKError, error.mayPass else { return }
         state.withLock { state in
-            guard state.recovery == nil else { return }
+            guard state.recovery == nil else {
+                // The sync of the recovery may have passed the object already.
+                state.laterFailure = error
+                return
+            }
             log.debug("no connection; syncing again later", metadata: ["error": "\(error)"])
             state.recovery = CurrentWork.$current.withValue(nil) {
                 world.startTask("mapping recovery") { [weak self] in
@@ -34,9 +38,12 @@ extension CloudMapping {
             do {
                 let seconds = max(pause ?? 0, backoff.nextSeconds(random: world.random()))
                 try await world.sleep(seconds)
+                state.withLock { $0.laterFailure = nil }
                 try await syncEntities()
-                log.debug("connection recovered")
-                break
+                guard let failure = endRecovery() else {
+                    return log.debug("connection recovered")
+                }
+                pause = failure.longestRetryAfterSeconds
             } catch let error as CKError where error.mayPass {
                 pause = error.longestRetryAfterSeconds
             } catch {
@@ -45,5 +52,17 @@ extension CloudMapping {
             }
         }
         if !Task.isCancelled { state.withLock { $0.recovery = nil } }
+    }
+
+    /// Ends the recovery after its sync, unless something failed meanwhile.
+    ///
+    /// - Returns: the failure after which another sync is needed.
+    private func endRecovery() -> CKError? {
+        state.withLock { state in
+            // `networkIsBack()` has ended it.
+            guard !Task.isCancelled else { return nil }
+            if state.laterFailure == nil { state.recovery = nil }
+            return state.laterFailure
+        }
     }
 }
