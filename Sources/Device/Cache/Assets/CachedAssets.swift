@@ -24,8 +24,9 @@ actor CachedAssets {
     private nonisolated let world: World
     private nonisolated let observers: Observers
     private var downloads: [String: RunningDownload] = [:]
-    /// Assets that the service no longer has, remembered by this process.
-    private var missing: Set<String> = []
+    /// Assets of records that the service no longer has, remembered by this process. Another record
+    /// may still have the same file.
+    private var missing: Set<Wanted> = []
     private nonisolated let fetching = Mutex(Fetching())
     private nonisolated let cleanup = Mutex(Cleanup())
 
@@ -55,7 +56,7 @@ actor CachedAssets {
     }
 
     /// A file to fetch.
-    struct Wanted: Sendable {
+    struct Wanted: Hashable, Sendable {
         var scope: CKDatabase.Scope
         var id: RecordID
         var field: String
@@ -107,17 +108,22 @@ actor CachedAssets {
     func fetchWanted() async throws {
         guard fetchesAny else { return }
         let (file, settings) = (file, settings)
-        let all = try await DiskThread.run { () -> [Wanted] in
-            var room = settings.limitBytes - (try file.assetBytes())
-            return try file.wantedAssets(settings).filter { wanted in
-                room -= wanted.sizeBytes ?? 0
-                return room >= 0
+        var known: Set<Wanted>
+        repeat {
+            let missing = self.missing
+            known = missing
+            let wanted = try await DiskThread.run { () -> [Wanted] in
+                var room = settings.limitBytes - (try file.assetBytes())
+                return try file.wantedAssets(settings, except: missing).filter { wanted in
+                    room -= wanted.sizeBytes ?? 0
+                    return room >= 0
+                }
             }
-        }
-        let wanted = all.filter { !missing.contains($0.key) }
-        try await forEachConcurrently(wanted, limit: Self.downloadsAtATime) {
-            try await self.fetchIfThere($0)
-        }
+            try await forEachConcurrently(wanted, limit: Self.downloadsAtATime) {
+                try await self.fetchIfThere($0)
+            }
+            // Files of missing records are then requested from other records that have them.
+        } while missing.count > known.count
     }
 
     /// Starts the downloads that policies want, once a running loop has nothing left to do.
@@ -176,8 +182,8 @@ actor CachedAssets {
         do {
             try await fetch(wanted)
         } catch let error as CacheError where error.code == .assetNotHere {
-            // The service does not have the file either; it is not asked for again.
-            missing.insert(wanted.key)
+            // The service does not have the record's file either; it is not asked for again.
+            missing.insert(wanted)
         }
     }
 
@@ -271,8 +277,12 @@ actor CachedAssets {
 }
 
 extension CacheFile {
-    /// The files that policies want and that are not here.
-    func wantedAssets(_ settings: AssetSettings) throws -> [CachedAssets.Wanted] {
+    /// The files that policies want and that are not here, each with one of the records that have it.
+    ///
+    /// - Parameter missing: what the service does not have.
+    func wantedAssets(
+        _ settings: AssetSettings, except missing: Set<CachedAssets.Wanted> = []
+    ) throws -> [CachedAssets.Wanted] {
         try read { database in
             let rows = try Row.fetchCursor(
                 database,
@@ -296,14 +306,12 @@ extension CacheFile {
                 }
                 guard !key.hasPrefix(AssetReceipt.localPrefix),
                     settings.keeps(
-                        field: field, ofType: try row.decode(atIndex: 4), sizeBytes: sizeBytes),
-                    keys.insert(key).inserted
+                        field: field, ofType: try row.decode(atIndex: 4), sizeBytes: sizeBytes)
                 else { continue }
-                wanted.append(
-                    CachedAssets.Wanted(
-                        scope: CKDatabase.Scope(rawValue: try row.decode(atIndex: 0)) ?? .private,
-                        id: try RecordID(row, at: 1), field: field, key: key,
-                        sizeBytes: sizeBytes))
+                let found = CachedAssets.Wanted(
+                    scope: CKDatabase.Scope(rawValue: try row.decode(atIndex: 0)) ?? .private,
+                    id: try RecordID(row, at: 1), field: field, key: key, sizeBytes: sizeBytes)
+                if !missing.contains(found), keys.insert(key).inserted { wanted.append(found) }
             }
             return wanted
         }

@@ -126,6 +126,26 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == image)
     }
 
+    @Test(arguments: ["a", "b"])
+    func fileOfTwoRecordsIsFetchedAfterOneOfThemWasDeleted(deleted: String) async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        for name in ["a", "b"] { try phone.savePhoto(name, image) }
+        try await phone.cache.sync()
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try await tablet.cache.sync()
+        try phone.delete(deleted)
+        try await phone.cache.sync()
+        var settings = AssetSettings()
+        settings.policy = .always
+        let cache = tablet.cache
+        let assets = CachedAssets(
+            file: cache.file, databases: cache.databases, settings: settings,
+            observers: cache.observers, world: cache.world)
+        try await assets.fetchWanted()
+        #expect(try tablet.image(deleted == "a" ? "b" : "a") == image)
+    }
+
     /// A sign-out keeps the columns and removes their values.
     @Test func declaredTypesSurviveSignOut() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")
