@@ -29,8 +29,7 @@ public struct AssetLinks {
     }
 
     mutating func link(_ results: inout [RecordResult]) {
-        // Most records have no assets, and are looked at where they are: a copy costs more than the search.
-        for index in results.indices where results[index].needsLink { link(&results[index]) }
+        for index in results.indices { link(&results[index]) }
     }
 
     mutating func link(_ result: inout RecordResult) {
@@ -81,18 +80,6 @@ public struct AssetLinks {
         let address = writer.finish()
         addresses[key] = address
         return address
-    }
-}
-
-extension RecordResult {
-    fileprivate var needsLink: Bool {
-        @inline(never) get {
-            switch self {
-            case .record(let record): record.hasStoredAssets
-            case .failure: true
-            case .deleted: false
-            }
-        }
     }
 }
 
