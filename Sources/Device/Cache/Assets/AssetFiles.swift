@@ -14,6 +14,8 @@ import Synchronization
 /// killed process leaves at worst a file without a row.
 final class AssetFiles: Sendable {
     private static let pieceBytes = 1 << 20
+    /// After how many bytes a download is synced; see `AssetPart`.
+    static let bytesPerSync: Int64 = 1 << 18
     /// The suffix of the folder's path after the path of the cache's file.
     static let folderSuffix = "-assets"
     /// The suffix of the names of incomplete files.
@@ -27,6 +29,8 @@ final class AssetFiles: Sendable {
     let transfers = AssetTransfers()
     /// The number of leases of each file, by its name.
     private let leases = Mutex<[String: Int]>([:])
+    /// The names of the incomplete files whose bytes were all written since the system started, or synced.
+    private let trustedParts = Mutex<Set<String>>([])
 
     /// - Parameter path: the path of the folder; nil for a cache in memory without one.
     init(path: String?, world: World) {
@@ -126,9 +130,15 @@ final class AssetFiles: Sendable {
         guard rename(path + "/" + part, path + "/" + file) == 0 else {
             throw Self.error(errno, at: path)
         }
+        trustedParts.withLock { _ = $0.remove(part) }
         touch(file)
         try Self.syncFolder(path)
     }
+
+    /// Whether this process has opened a part before, so that no power failure can have lost its bytes.
+    func trustsPart(_ name: String) -> Bool { trustedParts.withLock { $0.contains(name) } }
+
+    func trustPart(_ name: String) { trustedParts.withLock { _ = $0.insert(name) } }
 
     private static func copy(_ from: Int32, _ source: URL, to: Int32) throws -> SHA256.Digest {
         var digest = SHA256()

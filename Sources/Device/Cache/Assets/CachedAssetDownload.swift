@@ -9,6 +9,9 @@ import Synchronization
 ///
 /// The bytes are written to a part file, which is kept when the process ends, so that a later
 /// download resumes. When it is complete and durable it gets its name, and then its row.
+///
+/// The service's checksum is not one that this device can compute, so wrong bytes would not be noticed. A
+/// download therefore resumes only after bytes that no power failure can have lost (`AssetPart`).
 struct CachedAssetDownload: Sendable {
     let file: CacheFile
     let store: CacheStore
@@ -35,9 +38,9 @@ struct CachedAssetDownload: Sendable {
                     .map { assets.lease($0.file) != nil } ?? false
             }
             if isHere { return }
-            let (path, size) = (assets.path + "/" + partName, sizeBytes)
+            let (name, size) = (partName, sizeBytes)
             let opened = try await DiskThread.run {
-                try assets.making { try AssetPart(path: path, sizeBytes: size) }
+                try assets.making { try AssetPart(name, in: assets, sizeBytes: size) }
             }
             if let part = opened { return try await fill(part) }
             // Another process is downloading it.
@@ -100,7 +103,13 @@ struct CachedAssetDownload: Sendable {
 }
 
 /// An incomplete file, locked by the process that writes it.
+///
+/// After a power failure the file may have its length but not the bytes written since it was last
+/// synced. It is therefore synced before a byte is written beyond a multiple of `bytesPerSync`: the
+/// bytes up to the last multiple that is below its length are durable. This process also trusts the
+/// rest once it has opened the part, because there was no power failure since.
 private final class AssetPart: Sendable {
+    private static let bytesPerSync = AssetFiles.bytesPerSync
     private let lock: FileLock
     private let sizeBytes: Int64?
     private let state: Mutex<(count: Int64, failure: CacheError?)>
@@ -111,17 +120,24 @@ private final class AssetPart: Sendable {
     private var descriptor: Int32 { lock.descriptor }
 
     /// - Returns: nil while another process writes it.
-    init?(path: String, sizeBytes: Int64?) throws {
+    init?(_ name: String, in assets: AssetFiles, sizeBytes: Int64?) throws {
+        let path = assets.path + "/" + name
         guard
             let lock = try FileLock(
                 ifFree: path, O_CREAT | O_RDWR, failure: { AssetFiles.error($0, at: path) })
         else { return nil }
         self.lock = lock
         self.sizeBytes = sizeBytes
-        let end = lseek(lock.descriptor, 0, SEEK_END)
-        state = Mutex((Int64(end), nil))
+        let end = Int64(lseek(lock.descriptor, 0, SEEK_END))
+        let isTrusted = assets.trustsPart(name)
+        let trusted = isTrusted ? end : max(0, end - 1) / Self.bytesPerSync * Self.bytesPerSync
+        state = Mutex((trusted, nil))
+        guard ftruncate(lock.descriptor, off_t(trusted)) == 0,
+            lseek(lock.descriptor, off_t(trusted), SEEK_SET) >= 0
+        else { throw AssetFiles.error(errno, at: path) }
+        assets.trustPart(name)
         // The part is longer than the asset, so it belongs to something else.
-        if let sizeBytes, Int64(end) > sizeBytes { restart() }
+        if let sizeBytes, end > sizeBytes { restart() }
     }
 
     /// Starts again from the first byte.
@@ -142,14 +158,19 @@ private final class AssetPart: Sendable {
                     "The asset has more than the \(sizeBytes ?? after) bytes that the service"
                         + " announced. Request it again.")
             }
-            try AssetFiles.write(piece[...], to: descriptor)
-            return state.withLock { state in
-                state.count = after
-                return after
+            var rest = piece[...]
+            while !rest.isEmpty {
+                let written = count % Self.bytesPerSync
+                if written == 0, count > 0 { try sync() }
+                let next = rest.prefix(Int(Self.bytesPerSync - written))
+                try AssetFiles.write(next, to: descriptor)
+                state.withLock { $0.count += Int64(next.count) }
+                rest = rest.dropFirst(next.count)
             }
+            return after
         } catch let error as CacheError {
             // Kept for `failure`, which the download throws. The bytes of the piece that were
-            // written are counted at the next start.
+            // written are counted when the part is opened again.
             state.withLock { $0.failure = error }
             throw error
         }
