@@ -31,6 +31,10 @@ actor SyncDriver {
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
     private let pause = WakeSignal()
+    /// Whether the loop waits because the device's own file halted it.
+    nonisolated let haltedLoop = Mutex(HaltedLoop.none)
+    /// Called when `haltedLoop` was set by the loop.
+    nonisolated let haltListener = Mutex<(@Sendable () -> Void)?>(nil)
     let log: CacheLog
     /// The next page of changes, requested ahead.
     var pageAhead: PageAhead?
@@ -77,6 +81,7 @@ actor SyncDriver {
     func start() {
         isStarted = true
         session.restart(at: now)
+        haltedLoop.withLock { $0 = .none }
         ensureLoop()
         if accountTask == nil {
             let changes = remote.accountChanges()
@@ -173,6 +178,7 @@ actor SyncDriver {
             throw CacheError.syncingIsOff
         }
         if session.halt != nil { session.restart(at: now) }
+        haltedLoop.withLock { $0 = .none }
         try absorbBacklog()
         session.syncNow(at: now)
         ensureLoop()
@@ -296,12 +302,12 @@ actor SyncDriver {
                     CacheError(
                         .halted, "Syncing halted; all changes are kept.", haltReason: reason))
                 guard isStarted else { return }
-                await wait(until: nil)
+                await waitInHalt(reason)
             }
         }
     }
 
-    private func wait(until uptimeSeconds: Double?) async {
+    func wait(until uptimeSeconds: Double?) async {
         await pause.wait(until: uptimeSeconds, in: world)
     }
 

@@ -13,13 +13,15 @@ actor SyncTurn {
     let file: CacheFile
     let drivers: [SyncDriver]
     let world: World
-    private var isStarted = false
+    private(set) var isStarted = false
     /// How often the loops were started.
     private var startCount = 0
     private var isHeld = false
     private var syncCount = 0
     /// Calls that ended with an error while a driver's loop was still running.
     private var openEndCount = 0
+    /// Calls that are starting the drivers.
+    private var startingCount = 0
     private var loopsEnd: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
@@ -40,7 +42,7 @@ actor SyncTurn {
     }
 
     /// Whether the loop was started, and another process syncs.
-    var isWaiting: Bool { isStarted && !isHeld }
+    var isWaiting: Bool { isStarted && !isHeld && waiting != nil }
 
     func start() async {
         isStarted = true
@@ -167,8 +169,7 @@ actor SyncTurn {
         while !Task.isCancelled, isStarted {
             if take() {
                 waiting = nil
-                await absorb()
-                await startDrivers()
+                await startDrivers(isAfterOtherProcess: true)
                 return
             }
             await signal.wait(until: world.uptimeSeconds() + Self.lookSeconds, in: world)
@@ -190,7 +191,7 @@ actor SyncTurn {
     /// Gives the lock back once the loops have ended: after an error in one database, or the end of the caller's task,
     /// they continue, and must not write beside another process that syncs.
     private func giveBackAfterLoops() {
-        guard isHeld, !isStarted else { return }
+        guard isHeld, !isStarted else { return giveBackIfIdle() }
         openEndCount += 1
         loopsEnd = world.startTask("cache turn's end") { await self.awaitLoops() }
     }
@@ -202,9 +203,31 @@ actor SyncTurn {
     }
 
     private func giveBackIfIdle() {
-        guard isHeld, !isStarted, syncCount == 0, openEndCount == 0 else { return }
+        guard isHeld, syncCount == 0, openEndCount == 0, startingCount == 0 else { return }
+        guard !isStarted || drivers.allSatisfy({ $0.loopHalt == .waiting }) else { return }
         isHeld = false
         file.lock.giveBack()
+    }
+
+    /// Sets what the drivers call when a loop halted at the device's own file.
+    nonisolated func watchHalts() {
+        for driver in drivers {
+            driver.haltListener.withLock { listener in
+                listener = { [weak self, world] in
+                    _ = world.startTask("cache halt") { [weak self] in await self?.loopHalted() }
+                }
+            }
+        }
+    }
+
+    /// Gives the lock back once all loops are halted at the device's own file: another process may
+    /// be able to use it. When a halt has ended, starts the loops again, in their turn.
+    func loopHalted() async {
+        if isStarted, drivers.contains(where: { $0.loopHalt == .resumable }) {
+            await start()
+        } else {
+            giveBackIfIdle()
+        }
     }
 
     /// Handles a new link, address or route of the system. Often many are reported at once.
@@ -218,8 +241,13 @@ actor SyncTurn {
         }
     }
 
-    private func startDrivers() async {
+    private func startDrivers(isAfterOtherProcess: Bool = false) async {
+        startingCount += 1
+        if isAfterOtherProcess { await absorb() }
         for driver in drivers { await driver.start() }
+        startingCount -= 1
+        // A loop may have halted meanwhile.
+        giveBackIfIdle()
     }
 
     private func absorb() async {

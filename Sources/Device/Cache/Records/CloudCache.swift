@@ -131,6 +131,7 @@ public final class CloudCache: Sendable {
         self.file = file
         self.databases = databases
         turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
+        turn.watchHalts()
         let cachedAssets = CachedAssets(
             file: file, databases: databases, settings: assets, observers: observers, world: world)
         self.cachedAssets = cachedAssets

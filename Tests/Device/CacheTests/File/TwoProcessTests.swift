@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusRuntime
@@ -101,6 +102,63 @@ import Testing
         #expect(await peer.answer(to: "stop") == "stopped")
         try await cache.sync()
         try cache.close()
+    }
+
+    /// A phone with a started loop that its own file has halted, and the tablet that saved a record since.
+    private func haltedPhone(_ cloud: RealService) async throws -> (phone: Device, tablet: Device) {
+        let tablet = try Device(cloud)
+        let phone = try Device(cloud)
+        try await phone.sync()
+        // Only this connection refuses the record.
+        try await phone.cache.store.pool.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    CREATE TEMP TRIGGER refusal BEFORE INSERT ON main.record
+                    BEGIN SELECT RAISE(ABORT, 'The test refused the record.'); END
+                    """)
+        }
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        await phone.cache.start()
+        let driver = phone.cache.databases[0].driver
+        while driver.loopHalt != .waiting { await Task.yield() }
+        await phone.cache.turn.loopHalted()
+        return (phone, tablet)
+    }
+
+    @Test(.timeLimit(.minutes(20))) func processHaltedByItsFileLetsAnotherOneSync() async throws {
+        let cloud = RealService()
+        let (phone, _) = try await haltedPhone(cloud)
+        let status = try await phone.cache.status()
+        guard case .localStorage = status.haltReason else {
+            Issue.record("Halted by something else: \(status)")
+            return
+        }
+        #expect(!status.isSyncedElsewhere)
+        let other = try CloudCache(path: phone.path, remotes: [cloud.remote()], settings: .quick)
+        let isFree = other.file.lock.take()
+        #expect(isFree)
+        if isFree { other.file.lock.giveBack() }
+        try await other.sync()
+        #expect(try phone.texts() == ["a": "1"])
+        await phone.cache.stop()
+        try other.close()
+    }
+
+    @Test(.timeLimit(.minutes(20))) func syncingIsContinuedInItsTurnWhenAHaltEnds() async throws {
+        let cloud = RealService()
+        let (phone, _) = try await haltedPhone(cloud)
+        try await phone.cache.store.pool.writeWithoutTransaction { database in
+            try database.execute(sql: "DROP TRIGGER temp.refusal")
+        }
+        await phone.cache.setEnabled(false)
+        await phone.cache.setEnabled(true)
+        while try phone.texts() != ["a": "1"] { await Task.yield() }
+        let other = try CacheLock(cachePath: phone.path)
+        #expect(!other.take())
+        await phone.cache.stop()
+        #expect(other.take())
+        other.close()
     }
 
     /// A program that is being started shares the descriptors of the file for a moment.

@@ -1,0 +1,34 @@
+import StratusSync
+import Synchronization
+
+/// The wait of a loop that an error of the device's own file halted.
+extension SyncDriver {
+    enum HaltedLoop {
+        /// It runs, or waits for something else.
+        case none
+        /// It waits, and writes nothing, until the driver is started again.
+        case waiting
+        /// It still waits, and the halt has ended, such as by turning syncing on again.
+        case resumable
+    }
+
+    nonisolated var loopHalt: HaltedLoop { haltedLoop.withLock { $0 } }
+
+    /// Waits while the session is halted. After an error of the device's own file the lock may be
+    /// given back meanwhile, so the loop then continues only when `SyncTurn` has the lock again and
+    /// calls ``start()`` or ``sync()``.
+    func waitInHalt(_ reason: HaltReason) async {
+        guard case .localStorage = reason else { return await wait(until: nil) }
+        noteHaltedLoop(.waiting)
+        while loopHalt != .none, !Task.isCancelled {
+            await wait(until: nil)
+            if loopHalt == .waiting, session.halt == nil { noteHaltedLoop(.resumable) }
+        }
+        haltedLoop.withLock { $0 = .none }
+    }
+
+    private func noteHaltedLoop(_ state: HaltedLoop) {
+        haltedLoop.withLock { $0 = state }
+        haltListener.withLock { $0 }?()
+    }
+}
