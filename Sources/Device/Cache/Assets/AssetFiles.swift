@@ -199,10 +199,7 @@ final class AssetFiles: Sendable {
     /// - Parameter path: the folder that was written, if it is known.
     static func error(_ code: Int32, at path: String = "the file of an asset") -> CacheError {
         if code == ENOSPC || code == EDQUOT {
-            return CacheError(
-                .storageFull,
-                "This device is full; nothing was written, and nothing is lost. Make room, then try again."
-            )
+            return .storageFull()
         }
         return .unwritable(path, cause: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
     }

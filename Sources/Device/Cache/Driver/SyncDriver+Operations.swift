@@ -84,7 +84,7 @@ extension SyncDriver {
             // Changes that the session counts as done may not have been stored.
             try absorbBacklog()
         } catch {
-            haltSession(.localStorage("\(error)"))
+            if !readLater(after: error), let halt = session.halt { haltSession(halt) }
         }
         if isFirst { observers.notify(CacheOutcome(events: [.storageFull])) }
         giveUpWaiting(error)

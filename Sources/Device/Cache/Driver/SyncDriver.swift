@@ -24,6 +24,8 @@ actor SyncDriver {
 
     /// Whether the last write failed because the disk was full.
     var isStorageFull = false
+    /// Whether the file's state must be read before the next operation, because it could not be.
+    var needsReading = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
     private var hintTask: Task<Void, Never>?
@@ -122,7 +124,7 @@ actor SyncDriver {
             let zone = try hint.zone.flatMap { try store.isFetched($0) ? $0 : nil }
             session.notified(of: zone)
         } catch {
-            session.halt(.localStorage("\(error)"))
+            if readLater(after: error) { session.notified(of: nil) }
         }
         pause.wake()
     }
@@ -210,7 +212,7 @@ actor SyncDriver {
         do {
             for zone in received.zones { try updateState(of: zone) }
         } catch {
-            session.halt(.localStorage("\(error)"))
+            if readLater(after: error) { inbox.withLock { $0.zones.formUnion(received.zones) } }
         }
         if received.needsFetch { session.notified(of: nil) }
         if received.hasChanges { session.localChange(at: now) }
@@ -277,6 +279,7 @@ actor SyncDriver {
 
     private func loop() async {
         while !Task.isCancelled {
+            guard await hasRead() else { continue }
             let step = session.next(at: now)
             observers.wakeStatusReaders()
             switch step {
@@ -316,7 +319,7 @@ actor SyncDriver {
         do {
             try absorbBacklog()
         } catch {
-            session.halt(.localStorage("\(error)"))
+            readLater(after: error)
             return true
         }
         return session.hasWork
@@ -361,11 +364,9 @@ actor SyncDriver {
     /// Handles a write of another process: the loop continues with the file's new state.
     func receiveWriteOfOtherProcess() {
         do {
-            try store.readHeldZones()
-            session.setEnabled(try store.backlog().isEnabled, at: now)
-            try absorbBacklog()
+            try readState()
         } catch {
-            session.halt(.localStorage("\(error)"))
+            readLater(after: error)
         }
         pause.wake()
     }

@@ -136,10 +136,7 @@ final class CacheFile: Sendable {
                 throw CacheError.damaged(error)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
                 if isOutOfNumbers() { throw CacheError.damaged(error) }
-                throw CacheError(
-                    .storageFull,
-                    "This device is full; nothing was written, and nothing is lost. Make room, then try again.",
-                    cause: error)
+                throw CacheError.storageFull(cause: error)
             }
         }
     }
@@ -178,20 +175,5 @@ final class CacheFile: Sendable {
         // Released outside the lock: releasing the last reference closes the file, which takes a while.
         let last = openPool.withLock { $0.take() }
         withExtendedLifetime(last) {}
-    }
-}
-
-extension CacheError {
-    /// The error for the caller of a sync if an error of the file will pass: the disk is full, another process writes for
-    /// long, or the system cannot read or write the file now. Nil for any other error.
-    static func passing(_ error: any Error) -> CacheError? {
-        if let error = error as? CacheError, error.code == .storageFull { return error }
-        guard let error = error as? DatabaseError,
-            [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_IOERR].contains(error.resultCode)
-        else { return nil }
-        return CacheError(
-            .notSynced,
-            "The cache's file cannot be used now (\(error)); nothing is lost. Sync again later.",
-            cause: error)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 import Testing
@@ -53,6 +54,52 @@ import Testing
         try other.execute("COMMIT")
         while try phone.texts() != ["a": "1"] { await Task.yield() }
         await phone.cache.stop()
+    }
+
+    /// The file cannot be opened while a notification is handled.
+    @Test(.timeLimit(.minutes(20))) func syncContinuesOnceTheFileCanBeOpened() async throws {
+        let cloud = RealService()
+        let tablet = try Device(cloud)
+        let phone = try Device(cloud)
+        try await phone.sync()
+        await phone.cache.start()
+        let pool = try #require(try phone.cache.store.pool as? DatabasePool)
+        let aside = phone.path + "-aside"
+        try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
+        // Only the connection that writes stays open.
+        pool.invalidateReadOnlyConnections()
+        let driver = phone.cache.databases[0].driver
+        await driver.receive(ChangeHint(zone: .list))
+        var status = CacheStatus()
+        await driver.fillStatus(&status)
+        try FileManager.default.moveItem(atPath: aside, toPath: phone.path)
+        try #require(status.haltReason == nil)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        await driver.receive(ChangeHint(zone: .list))
+        while try phone.texts() != ["a": "1"] { await Task.yield() }
+        await phone.cache.stop()
+    }
+
+    @Test(arguments: [
+        ResultCode.SQLITE_BUSY, .SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_IOERR, .SQLITE_NOMEM,
+    ])
+    func errorOfTheSystemPasses(_ code: ResultCode) throws {
+        let error = try #require(CacheError.passing(DatabaseError(resultCode: code)))
+        #expect(error.code == (code == .SQLITE_FULL ? .storageFull : .notSynced))
+    }
+
+    @Test(arguments: [POSIXErrorCode.EDQUOT, .EMFILE, .ENOSPC])
+    func errorOfAnAssetsFilePasses(_ code: POSIXErrorCode) throws {
+        let cause = POSIXError(code)
+        let error = try #require(CacheError.passing(CacheError.unwritable("a.part", cause: cause)))
+        #expect(error.code == (code == .EMFILE ? .notSynced : .storageFull))
+    }
+
+    @Test(arguments: [ResultCode.SQLITE_CORRUPT, .SQLITE_CONSTRAINT, .SQLITE_READONLY])
+    func errorOfTheFileItselfDoesNotPass(_ code: ResultCode) {
+        #expect(CacheError.passing(DatabaseError(resultCode: code)) == nil)
+        #expect(CacheError.passing(CacheError.unwritable("a.sqlite")) == nil)
     }
 
     @Test func syncContinuesOnceTheDiskHasSpace() async throws {
