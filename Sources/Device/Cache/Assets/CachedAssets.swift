@@ -160,12 +160,11 @@ actor CachedAssets {
 
     private func takeQuestion() -> Bool {
         fetching.withLock { fetching in
+            // `stopFetching` has removed a cancelled task, and another one may have its place.
+            guard !Task.isCancelled else { return false }
             defer { fetching.isAsked = false }
-            guard fetching.isAsked, !Task.isCancelled else {
-                fetching.task = nil
-                return false
-            }
-            return true
+            if !fetching.isAsked { fetching.task = nil }
+            return fetching.isAsked
         }
     }
 
@@ -173,7 +172,7 @@ actor CachedAssets {
     nonisolated func stopFetching() {
         let task = fetching.withLock { fetching in
             fetching.isIncomplete = true
-            return fetching.task
+            return fetching.task.take()
         }
         task?.cancel()
     }

@@ -22,6 +22,8 @@ actor SyncTurn {
     private var openEndCount = 0
     /// Calls that are starting the drivers.
     private var startingCount = 0
+    /// Calls that are stopping the drivers, whose loops still run.
+    private var stoppingCount = 0
     private var loopsEnd: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
@@ -59,7 +61,10 @@ actor SyncTurn {
         }
     }
 
-    func stop() async {
+    /// Ends the loops.
+    ///
+    /// - Parameter atEnd: called once they have ended, unless they were started again meanwhile.
+    func stop(_ atEnd: @Sendable () -> Void = {}) async {
         isStarted = false
         network?.end()
         network = nil
@@ -67,16 +72,23 @@ actor SyncTurn {
         waiting = nil
         answering?.cancel()
         answering = nil
-        // Loops that are started again while an earlier one ends are not stopped here, and the lock
-        // is theirs.
+        let count = startCount
+        stoppingCount += 1
+        await stopDrivers()
+        stoppingCount -= 1
+        if startCount == count { atEnd() }
+        giveBackIfIdle()
+    }
+
+    /// Stops the drivers; loops that are started again while an earlier one ends are not stopped
+    /// here.
+    private func stopDrivers() async {
         let count = startCount
         for driver in drivers {
             await driver.stop()
             guard startCount == count else { return }
         }
         await loopsEnd?.value
-        guard startCount == count else { return }
-        giveBackIfIdle()
     }
 
     /// Ends the drivers that no caller waits for, unless the loop runs.
@@ -203,7 +215,8 @@ actor SyncTurn {
     }
 
     private func giveBackIfIdle() {
-        guard isHeld, syncCount == 0, openEndCount == 0, startingCount == 0 else { return }
+        guard isHeld, syncCount == 0, openEndCount == 0, startingCount == 0, stoppingCount == 0
+        else { return }
         guard !isStarted || drivers.allSatisfy({ $0.loopHalt == .waiting }) else { return }
         isHeld = false
         file.lock.giveBack()
@@ -241,10 +254,13 @@ actor SyncTurn {
         }
     }
 
+    /// Starts the drivers, unless they are stopped meanwhile: a loop that began after that would not
+    /// be stopped, and would run without the lock. A later start starts them itself.
     private func startDrivers(isAfterOtherProcess: Bool = false) async {
+        let count = startCount
         startingCount += 1
         if isAfterOtherProcess { await absorb() }
-        for driver in drivers { await driver.start() }
+        for driver in drivers where isStarted && startCount == count { await driver.start() }
         startingCount -= 1
         // A loop may have halted meanwhile.
         giveBackIfIdle()

@@ -31,8 +31,7 @@ extension CloudCache {
 
     /// Ends the running loop. The current operation is repeated later.
     public func stop() async {
-        await turn.stop()
-        cachedAssets.stopFetching()
+        await turn.stop { [cachedAssets] in cachedAssets.stopFetching() }
     }
 
     /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.

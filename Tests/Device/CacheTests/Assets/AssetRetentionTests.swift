@@ -4,6 +4,8 @@ import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
+import StratusWire
+import Synchronization
 import Testing
 
 @testable import StratusCache
@@ -62,6 +64,44 @@ import Testing
         let offsets = tablet.transfers.downloadOffsets
         #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
         await tablet.cache.stop()
+    }
+
+    /// The stop still waits for the first loop when the next one downloads a file.
+    @Test(.timeLimit(.minutes(20))) func downloadOfALoopStartedDuringStopContinues() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        var settings = AssetSettings()
+        settings.policy = .always
+        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        let cache = tablet.cache
+        try phone.savePhoto("a", content("a", 900_000))
+        try await phone.cache.sync()
+        tablet.transport.change { $0.cutsAfter = 1 }
+        await #expect(throws: CacheError.self) { try await cache.sync() }
+        let (loop, download) = (Gate(), Gate())
+        let lookupCount = Mutex(0)
+        tablet.transport.tap { request, answer in
+            if answer is ChangesDatabase.Answer { await loop.pass() }
+            if request is RecordsLookup.Request {
+                lookupCount.withLock { $0 += 1 }
+                await download.pass()
+            }
+            return answer
+        }
+        await cache.start()
+        while !loop.isReached { await Task.yield() }
+        let stopping = Task { await cache.stop() }
+        while try await cache.status(in: .private).isRunning { await Task.yield() }
+        await cache.start()
+        cache.cachedAssets.noteRest(hasChanges: true)
+        while !download.isReached { await Task.yield() }
+        loop.open()
+        await stopping.value
+        download.open()
+        while try tablet.image("a") == nil { await Task.yield() }
+        #expect(try tablet.image("a") == content("a", 900_000))
+        #expect(lookupCount.withLock { $0 } == 1)
+        await cache.stop()
     }
 
     /// The file was copied, and then there was no space for the record.

@@ -1,6 +1,8 @@
+import Foundation
 import StratusClient
 import StratusRecords
 import StratusSync
+import Synchronization
 import Testing
 
 @testable import StratusCache
@@ -43,6 +45,36 @@ import Testing
         #expect(try await phone.cache.status(in: .shared).isRunning)
         await phone.cache.stop()
         #expect(try await phone.cache.status().isRunning == false)
+    }
+
+    /// The stop comes while the loops read what the process that synced before has written.
+    @Test func stopBeforeTheLoopsOfATurnBeginKeepsThemStopped() async throws {
+        let phone = try Device(RealService(), otherScopes: [.shared])
+        let other = try CacheLock(cachePath: phone.path)
+        #expect(other.take())
+        await phone.cache.start()
+        let turn = phone.cache.turn
+        #expect(await turn.isWaiting)
+        // The second database's driver is busy until the stop has begun.
+        let isBusy = Mutex(false)
+        let end = DispatchSemaphore(value: 0)
+        let driver = phone.cache.databases[1].driver
+        let holding = Task {
+            await driver.change { _, _ in
+                isBusy.withLock { $0 = true }
+                end.wait()
+            }
+        }
+        while !isBusy.withLock({ $0 }) { await Task.yield() }
+        other.close()
+        while await turn.isWaiting { await Task.yield() }
+        let stopping = Task { [phone] in await phone.cache.stop() }
+        while await turn.isStarted { await Task.yield() }
+        end.signal()
+        await holding.value
+        await stopping.value
+        #expect(try await phone.cache.status(in: .private).isRunning == false)
+        #expect(try await phone.cache.status(in: .shared).isRunning == false)
     }
 
     @Test func syncDuringStopCompletes() async throws {
