@@ -25,18 +25,36 @@ extension CacheFile {
         var records: [StoredRecord<Identity>]
     }
 
+    /// The stored answer; nil if there is none, or none that can be decoded.
     func answer(_ key: String) throws -> PublicAnswer? {
-        try read { database in
-            guard try database.tableExists("stratus_answer"),
-                let row = try Row.fetchOne(
-                    database, sql: "SELECT time, content FROM stratus_answer WHERE query = ?",
-                    arguments: [key])
-            else { return nil }
+        let row = try read { database -> Row? in
+            guard try database.tableExists("stratus_answer") else { return nil }
+            return try Row.fetchOne(
+                database, sql: "SELECT time, content FROM stratus_answer WHERE query = ?",
+                arguments: [key])
+        }
+        guard let row else { return nil }
+        do {
             let stored = try StoredJSON.decode(
                 StoredAnswer.self, from: try row.decode(atIndex: 1))
             return PublicAnswer(
                 records: try stored.records.map { try $0.snapshot().record() },
                 date: CacheStore.date(try row.decode(atIndex: 0)))
+        } catch {
+            // The service has the records, so unlike a row of the cache's own records this one does
+            // not replace the file. The log names only the error's type, as the error has values.
+            drop(key, because: error)
+            return nil
+        }
+    }
+
+    private func drop(_ key: String, because error: any Error) {
+        CacheLog(file: self, scope: nil, world: assets.world).note(
+            .warning, "answerDropped", ["error": "\(type(of: error))"], isInTransaction: true)
+        // If it cannot be written, as on a full disk, the row is dropped when it is read again.
+        try? write { database in
+            try database.execute(
+                sql: "DELETE FROM stratus_answer WHERE query = ?", arguments: [key])
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusTesting
@@ -64,6 +65,27 @@ import Testing
             try await cache.publicRecords(matching: unasked, age: .cacheOnly)
         }
         #expect(error?.code == .noAnswer)
+    }
+
+    /// The service still has the records, so the file with the others is not replaced.
+    @Test(arguments: ["content = x'7B7D'", "content = 'x'", "time = 'x'"])
+    func undecodableAnswerIsDroppedAndRequestedAgain(_ damage: String) async throws {
+        let cloud = TestCloud()
+        let device = try await CloudDevice(cloud, "phone")
+        let cache = device.cache
+        _ = try await database(device).save(hut("a", beds: 2))
+        _ = try await cache.publicRecords(matching: query)
+        try await cache.file.pool.write { database in
+            try database.execute(sql: "UPDATE stratus_answer SET \(damage)")
+        }
+        let error = await #expect(throws: CacheError.self) {
+            try await cache.publicRecords(matching: query, age: .cacheOnly)
+        }
+        #expect(error?.code == .noAnswer)
+        #expect(!DamageMark(cachePath: device.path).isSet)
+        #expect(try cache.loggedEvents().contains { $0.kind == "answerDropped" })
+        #expect(names(try await cache.publicRecords(matching: query)) == ["a"])
+        #expect(names(try await cache.publicRecords(matching: query, age: .cacheOnly)) == ["a"])
     }
 
     /// A refusal is not a missing network: the app gets the error.
