@@ -273,17 +273,22 @@ struct ZoneFeed {
     ) throws -> [RecordResult] {
         let types = item.desiredRecordTypes.map { Set($0) }
         let (zoneID, viewer) = (context.zoneID(zone.name), context.caller.viewer)
-        return try rows.compactMap { row in
-            if let types, !types.contains(row.type) { return nil }
-            guard access[row.type].mayRead(row) else { return nil }
+        var results: [RecordResult] = []
+        // Most rows are in the answer; an array of large values that grows is copied each time.
+        results.reserveCapacity(rows.count)
+        for row in rows {
+            if let types, !types.contains(row.type) { continue }
+            guard access[row.type].mayRead(row) else { continue }
             // A feed must not reveal a list of all users.
             if row.type == UsersRecord.type, row.name != context.caller.userRecordName {
-                return nil
+                continue
             }
-            return try RecordResult(
+            let result = try RecordResult(
                 row, in: zoneID, keys: item.desiredKeys, numbersAsStrings: item.numbersAsStrings,
                 tellsType: viewer.wantsExtensions, tellsCreation: item.deletionsAfterVersion != nil,
                 viewer: viewer)
+            results.append(result)
         }
+        return results
     }
 }
