@@ -98,6 +98,23 @@ final class CacheFile: Sendable {
         }
     }
 
+    /// Reads for one of the cache's sequences; nil if the sequence ends.
+    ///
+    /// - Throws: what the body throws, unless the sequence ends.
+    func readUntilEnd<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        do {
+            return try await disk.read(body)
+        } catch {
+            if endsSequence(error) { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a sequence ends instead of throwing the error: the cache was closed, or the task of the loop was cancelled.
+    func endsSequence(_ error: any Error) -> Bool { isClosed || error is CancellationError }
+
     /// Marks the file as damaged if the body finds that it is.
     ///
     /// - Throws: what the body throws; ``CacheError`` `damaged` for a row that cannot be decoded.
