@@ -33,9 +33,9 @@ final class CacheFile: Sendable {
     let keptQueries = Mutex<Set<String>>([])
     /// Restricts an app's own SQL to its own tables.
     let appStatements: AppStatements
-    /// Rows that queries and observers have read.
+    /// Rows that queries and observers have read. Only tests read it: no result shows what it cost.
     let rowsRead = Atomic<Int>(0)
-    /// Snapshots of the file that observers have read.
+    /// Snapshots of the file that observers have read; as ``rowsRead``, for tests alone.
     let snapshotsRead = Atomic<Int>(0)
 
     var isClosed: Bool { openPool.withLock { $0 == nil } }
