@@ -19,9 +19,8 @@ public struct CacheReport: Sendable, Identifiable {
 
 /// The reports that the app has not acknowledged, the oldest first, then each new one.
 ///
-/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed or released, or the
-/// task of the loop is cancelled.
-/// Reports that were not acknowledged are delivered again after a restart.
+/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed or released, or the task
+/// of the loop is cancelled. Reports that were not acknowledged are delivered again after a restart.
 public struct CacheReports: AsyncSequence, Sendable {
     public typealias Element = CacheReport
 
