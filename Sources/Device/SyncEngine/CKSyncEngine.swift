@@ -32,7 +32,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         /// nothing.
         public var delegate: any CKSyncEngineDelegate
         /// False makes an engine that does nothing until ``CKSyncEngine/fetchChanges(_:)`` or
-        /// ``CKSyncEngine/sendChanges(_:)`` is called, and never repeats anything: for tests.
+        /// ``CKSyncEngine/sendChanges(_:)`` is called, and does not retry by itself. Useful in tests.
         public var automaticallySync = true
         /// The database subscription to use, created if it does not exist. Nil uses any, and
         /// creates one if there is none.

@@ -16,7 +16,7 @@
 /// ```
 package struct DependencyWalk<ID: Hashable, Item> {
     package enum Step {
-        /// Begin at this item first, if there is one. Asked once for each.
+        /// Begin at the item with this ID first, if there is one. Each ID is asked for once.
         case look(ID)
         case take(Item)
     }

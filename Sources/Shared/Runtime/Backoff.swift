@@ -1,4 +1,4 @@
-/// The pauses between repeated attempts: each twice as long as the one before, up to a longest.
+/// The pauses between repeated attempts: each twice as long as the one before, up to a maximum.
 ///
 /// ```swift
 /// var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)

@@ -30,7 +30,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
         return stream
     }
 
-    /// How many streams have not ended.
+    /// How many streams have not ended. Only tests read it: nothing else shows that an ended one is removed.
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     package func send(_ element: Element) {

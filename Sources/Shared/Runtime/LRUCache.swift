@@ -54,7 +54,7 @@ package struct LRUCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     package var count: Int { places.count }
 
-    /// The least recently used entry; nil when there is none. Reading it here is no use of it.
+    /// The least recently used entry; nil when there is none. Reading it here does not count as a use.
     @inlinable
     package var oldestEntry: (key: Key, value: Value)? {
         guard oldest >= 0, let entry = entries[oldest] else { return nil }

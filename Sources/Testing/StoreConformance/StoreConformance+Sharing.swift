@@ -144,7 +144,8 @@ extension StoreConformance {
         },
     ]
 
-    /// Puts ten records under the roots in turn, except one; then every third one leaves, and one comes back.
+    /// Puts nine records under the roots in turn, and a tenth under another one; then three leave, of which one comes
+    /// back.
     private static func checkView(
         of roots: [String], in zoneName: String, _ storage: any StorageEngine
     ) async throws {

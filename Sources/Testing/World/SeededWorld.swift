@@ -30,7 +30,7 @@ import Synchronization
 /// Code without such a world, such as a `CKOperation`, runs on threads of the process; a test that
 /// awaits it may have no task to run, and then ends with ``Stuck``.
 public final class SeededWorld: Sendable {
-    /// No task can run or waits for time, and the test is not over.
+    /// No task can run and none waits for time, but the test is not over.
     public struct Stuck: Error, CustomStringConvertible {
         public var description: String {
             "Nothing runs and no task waits for time: the test awaits what never happens, or what "

@@ -210,13 +210,19 @@ struct ServiceTests {
         #expect(try await !tablet.mapping.handle(remoteNotification: ["aps": [String: Int]()]))
     }
 
-    @Test func lostConnectionIsFollowedByAFullSync() async throws {
-        let clock = TestClock()
+    /// A device that has synced and then lost its connection; its pauses end when the clock is advanced.
+    private func offlinePhone(_ clock: TestClock) async throws -> MappedDevice {
         var world = World.live
         world.sleep = { try await clock.sleep(seconds: $0) }
         let phone = try await MappedDevice(cloud, "phone", world: world)
         try await phone.sync()
         phone.transport.isOffline = true
+        return phone
+    }
+
+    @Test func lostConnectionIsFollowedByAFullSync() async throws {
+        let clock = TestClock()
+        let phone = try await offlinePhone(clock)
         let anna = phone.addPerson("Anna")
         _ = phone.addHome("Lake Road")
         await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
@@ -233,11 +239,7 @@ struct ServiceTests {
 
     @Test func saveThatFailsDuringTheSyncOfARecoveryIsFollowedByAnotherSync() async throws {
         let clock = TestClock()
-        var world = World.live
-        world.sleep = { try await clock.sleep(seconds: $0) }
-        let phone = try await MappedDevice(cloud, "phone", world: world)
-        try await phone.sync()
-        phone.transport.isOffline = true
+        let phone = try await offlinePhone(clock)
         let home = phone.addHome("Lake Road")
         await #expect(throws: CKError.self) { try await phone.mapping.save(home) }
         await clock.waitForSleeper(seconds: 2.5...5)
@@ -263,11 +265,7 @@ struct ServiceTests {
 
     @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {
         let clock = TestClock()
-        var world = World.live
-        world.sleep = { try await clock.sleep(seconds: $0) }
-        let phone = try await MappedDevice(cloud, "phone", world: world)
-        try await phone.sync()
-        phone.transport.isOffline = true
+        let phone = try await offlinePhone(clock)
         let anna = phone.addPerson("Anna")
         await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
         await clock.waitForSleeper(seconds: 2.5...5)

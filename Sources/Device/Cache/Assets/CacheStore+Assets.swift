@@ -10,8 +10,8 @@ import StratusWire
 extension CacheStore {
     /// Milliseconds for which a receipt is used; the service accepts it for a day.
     private static let receiptMilliseconds: Int64 = 72_000_000
-    /// Milliseconds after which a refused receipt is assumed to have ended; an upload after which
-    /// the receipt is refused at once would be refused again.
+    /// How long after its upload a refused receipt is assumed to have expired, in milliseconds. A newer one was refused
+    /// for another reason, and the receipt of a further upload would be refused too.
     private static let newReceiptMilliseconds: Int64 = 600_000
 
     /// The condition for a pending save to have an asset that must be uploaded first: one whose file is here, that the

@@ -103,8 +103,8 @@ final class PageAhead: Sendable {
         return try answer.get()
     }
 
-    /// The page after this one, when this one is used: it is requested now if it was not, and gets
-    /// all the room.
+    /// The page after this one, for when this one is used: it is requested now, unless it was before, and gets all the
+    /// room.
     func following(roomBytes: Int) -> PageAhead? {
         let (next, isNew) = state.withLock { state in
             let isNew = state.next == nil

@@ -64,8 +64,8 @@ package protocol RemoteDatabase: Sendable {
         since token: String?, deletionsAfter version: Int64?
     ) async throws -> DatabasePage
 
-    /// One page of the zones that changed since a token, where the token also counts as expired if the service has lost
-    /// the state of one of these other tokens, which it returned when zones were created or deleted.
+    /// One page of the zones that changed since a token. The token also counts as expired if the service has lost the
+    /// state of one of the other tokens, which it returned when zones were created or deleted.
     func databaseChanges(
         since token: String?, deletionsAfter version: Int64?, knowing known: [String]
     ) async throws -> DatabasePage

@@ -33,9 +33,9 @@ final class CacheFile: Sendable {
     let keptQueries = Mutex<Set<String>>([])
     /// Restricts an app's own SQL to its own tables.
     let appStatements: AppStatements
-    /// Rows that queries and observers have read.
+    /// Rows that queries and observers have read. Only tests read it: no result shows what it cost.
     let rowsRead = Atomic<Int>(0)
-    /// Snapshots of the file that observers have read.
+    /// Snapshots of the file that observers have read; as ``rowsRead``, for tests alone.
     let snapshotsRead = Atomic<Int>(0)
 
     var isClosed: Bool { openPool.withLock { $0 == nil } }
@@ -97,6 +97,23 @@ final class CacheFile: Sendable {
             try memory == nil ? pool.read(body) : pool.unsafeRead(body)
         }
     }
+
+    /// Reads for one of the cache's sequences; nil if the sequence ends.
+    ///
+    /// - Throws: what the body throws, unless the sequence ends.
+    func readUntilEnd<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value? {
+        do {
+            return try await disk.read(body)
+        } catch {
+            if endsSequence(error) { return nil }
+            throw error
+        }
+    }
+
+    /// Whether a sequence ends instead of throwing the error: the cache was closed, or the task of the loop was cancelled.
+    func endsSequence(_ error: any Error) -> Bool { isClosed || error is CancellationError }
 
     /// Marks the file as damaged if the body finds that it is.
     ///

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// The first update has the current records. Each later one has all changes since the previous one, so a slow observer
 /// gets a few large updates and misses nothing. A change of a record that did not match before and does not match now
-/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released. Several
-/// loops over one observation are independent.
+/// costs no read. The sequence does not keep the cache alive, and ends when the cache is closed or released, or the task
+/// of the loop is cancelled. Several loops over one observation are independent.
 ///
 /// ```swift
 /// let open = CacheQuery("Note").where(NSPredicate(format: "isDone == 0")).sorted(by: "date")
@@ -46,18 +46,12 @@ public struct CacheObservation: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> QueryUpdate? {
-            while !Task.isCancelled {
-                guard !file.isClosed else { return nil }
-                do {
-                    let (file, observer) = (file, observer)
-                    let update = try await file.disk.read { try observer.update() }
-                    if let update { return update }
-                } catch {
-                    if file.isClosed || error is CancellationError { return nil }
-                    throw error
-                }
-                guard await wakes.next(isolation: actor) != nil else { return nil }
-            }
+            repeat {
+                let (file, observer) = (file, observer)
+                guard let update = try await file.readUntilEnd({ try observer.update() })
+                else { return nil }
+                if let update { return update }
+            } while await wakes.next(isolation: actor) != nil
             return nil
         }
     }
@@ -89,11 +83,11 @@ public struct RecordObservation: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> RecordUpdate? {
-            while !Task.isCancelled {
-                guard !store.file.isClosed else { return nil }
+            repeat {
                 let taken = notes.take()
                 if isFirst || !taken.isEmpty {
-                    let (record, author) = try await Self.read(store, id, taken)
+                    guard let (record, author) = try await Self.read(store, id, taken)
+                    else { return nil }
                     notes.finish(all: [id], gone: [], searchable: nil)
                     if isFirst || record != last {
                         let author = isFirst ? nil : author ?? .unknown
@@ -104,15 +98,14 @@ public struct RecordObservation: AsyncSequence, Sendable {
                             author: author)
                     }
                 }
-                guard await wakes.next(isolation: actor) != nil else { return nil }
-            }
+            } while await wakes.next(isolation: actor) != nil
             return nil
         }
 
         private static func read(
             _ store: CacheStore, _ id: RecordID, _ taken: RowNotes.Taken
-        ) async throws -> (RecordSnapshot?, ChangeAuthor?) {
-            try await store.file.disk.read {
+        ) async throws -> (RecordSnapshot?, ChangeAuthor?)? {
+            try await store.file.readUntilEnd {
                 try store.read { database in
                     let record = try store.rows(of: [id], database).first?.record
                     let author = try taken.sources[id].map {

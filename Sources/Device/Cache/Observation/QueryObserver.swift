@@ -98,7 +98,7 @@ final class QueryObserver: Sendable {
 
     /// Reads single records.
     ///
-    /// - Returns: whether a page has room now that other records than these may fill.
+    /// - Returns: whether the page now has room that records other than these may fill.
     private func read(
         _ ids: [RecordID], _ searchable: [String]?, _ state: inout State,
         _ before: inout [RecordID: Bool], _ database: Database

@@ -72,7 +72,7 @@ final class RowNotes: Sendable {
         }
     }
 
-    /// Whether a record concerns the observer that was not here before.
+    /// Whether a record that was not here before concerns the observer.
     private func concerns(_ row: FetchedRow, in fetched: FetchedRows, _ state: State) -> Bool {
         switch interest {
         case .record(let wanted): return row.name == wanted.name && fetched.zone == wanted.zoneID

@@ -7,10 +7,10 @@ import StratusWire
 /// A query of the records on this device: a type, conditions and an order.
 ///
 /// It finds what the service would find among the same records, in the same order: texts are compared by their
-/// canonical composition, letter by letter; records without a value come first if the order ascends; equals are in the
-/// order of their zones and names. It supports more than the service: OR, negated compounds, all zones of the shared
-/// database, encrypted fields, and fields that the service does not index. A record that the service does not have yet
-/// counts as created and modified after all others.
+/// canonical composition, letter by letter; records without a value come first if the order ascends; records that
+/// compare equal are ordered by their zones and names. It supports more than the service: OR, negated compounds, all
+/// zones of the shared database, encrypted fields, and fields that the service does not index. A record that the
+/// service does not have yet counts as created and modified after all others.
 ///
 /// ```swift
 /// let query = CacheQuery("Note")

@@ -81,7 +81,7 @@ extension CloudCache {
                 try file.keep(snapshots, for: key, nowMilliseconds: now)
             }
             return PublicAnswer(records: records, date: world.now)
-        } catch let error as CKError where error.isOfTheWay {
+        } catch let error as CKError where error.isOfUnreachableService {
             guard var kept else { throw error }
             kept.error = error
             return kept
@@ -91,7 +91,7 @@ extension CloudCache {
 
 extension CKError {
     /// Whether the service could not be reached, or is too busy.
-    fileprivate var isOfTheWay: Bool {
+    fileprivate var isOfUnreachableService: Bool {
         switch code {
         case .networkFailure, .networkUnavailable, .serviceUnavailable, .requestRateLimited,
             .serverResponseLost, .zoneBusy:

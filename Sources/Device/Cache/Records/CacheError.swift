@@ -46,7 +46,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unsentChanges = Self(rawValue: "unsentChanges")
         /// A report has no values that can be restored.
         public static let nothingToRestore = Self(rawValue: "nothingToRestore")
-        /// A newer app wrote the record, which this one must not touch; see ``RecordVersions``.
+        /// A newer app wrote the record, which this one must not change; see ``RecordVersions``.
         public static let newerRecord = Self(rawValue: "newerRecord")
         /// The app's time limit ended before everything was synced; nothing is lost.
         public static let timedOut = Self(rawValue: "timedOut")

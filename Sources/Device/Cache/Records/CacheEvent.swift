@@ -106,7 +106,7 @@ struct CacheOutcome: Sendable {
     var events: [CacheEvent] = []
     /// The reason of a halt that a resolver requested.
     var haltReason: String?
-    /// Zones that must be fetched, because the failure did not include their change.
+    /// Zones whose changes must be fetched now.
     var staleZones: Set<ZoneID> = []
     /// Whether a zone must be deleted at the service.
     var hasUnwantedZone = false

@@ -19,8 +19,8 @@ public struct CacheReport: Sendable, Identifiable {
 
 /// The reports that the app has not acknowledged, the oldest first, then each new one.
 ///
-/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed.
-/// Reports that were not acknowledged are delivered again after a restart.
+/// It reads them from the file, so a slow reader misses none. It ends when the cache is closed or released, or the task
+/// of the loop is cancelled. Reports that were not acknowledged are delivered again after a restart.
 public struct CacheReports: AsyncSequence, Sendable {
     public typealias Element = CacheReport
 
@@ -41,17 +41,18 @@ public struct CacheReports: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheReport? {
-            while !file.isClosed {
+            repeat {
                 let (file, last) = (file, last)
-                let next = try await file.disk.read {
-                    try file.reports(after: last, limit: 1).first
-                }
+                guard
+                    let next = try await file.readUntilEnd({
+                        try file.reports(after: last, limit: 1).first
+                    })
+                else { return nil }
                 if let report = next {
                     self.last = report.id
                     return report
                 }
-                guard await wakes.next(isolation: actor) != nil else { return nil }
-            }
+            } while await wakes.next(isolation: actor) != nil
             return nil
         }
     }

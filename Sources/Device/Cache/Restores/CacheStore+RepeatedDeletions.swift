@@ -13,8 +13,8 @@ extension CacheStore {
         try setText("\(nowMilliseconds)", named: lossName(of: zone), database)
     }
 
-    /// When this device last learned that the service lost history of the zone, or of the database, which counts as
-    /// a zone's token does not show a loss of later changes; nil if never.
+    /// When this device last learned that the service lost history of the zone or of the database; nil if never. The
+    /// database counts because a zone's token does not show that later changes were lost.
     func lossMilliseconds(in zone: CachedZoneRow, _ database: Database) throws -> Int64? {
         try [lossName(of: zone), Self.databaseLossName].compactMap {
             try text(named: $0, database).flatMap { Int64($0) }

@@ -54,8 +54,8 @@ extension CacheStore {
 }
 
 extension RecordSnapshot {
-    /// The record as a report names it that the service does not have: a new one with the same values, and a share with
-    /// its participants.
+    /// The form in which a report has a record that the service does not have: a new record with the same values. A
+    /// share keeps its participants.
     func missingRecord() throws -> CKRecord {
         if type == CKRecord.SystemType.share { return try record() }
         var record = self

@@ -106,8 +106,8 @@ extension CloudCache {
         return share
     }
 
-    /// Shares again what a share had shared that the service lost, with the same title and other fields, public
-    /// permission and people. The link is a new one: send it to the people, who must accept it.
+    /// Replaces a share that the service lost: shares the same record or zone, with the same title and other fields,
+    /// public permission and people. The link is a new one: send it to the people, who must accept it.
     ///
     /// If another device has shared it again, that share gets what it lacks; calling it again changes nothing. Ask the
     /// user first: on another device they may have ended the share since.

@@ -20,12 +20,22 @@ struct StatusSource: Sendable {
         all?.isSyncedElsewhere = await turn.isWaiting
         return all ?? CacheStatus()
     }
+
+    /// The status for a sequence; nil if the sequence ends.
+    func statusUntilEnd() async throws -> CacheStatus? {
+        do {
+            return try await status()
+        } catch {
+            if databases.contains(where: { $0.store.file.endsSequence(error) }) { return nil }
+            throw error
+        }
+    }
 }
 
 /// The status of a cache as it is now, and then each new one.
 ///
-/// A slow reader gets the newest status and skips older ones. The sequence ends when the cache is closed or
-/// released, and throws when the file cannot be read.
+/// A slow reader gets the newest status and skips older ones. The sequence ends when the cache is closed or released, or
+/// the task of the loop is cancelled, and throws when the file cannot be read.
 public struct CacheStatuses: AsyncSequence, Sendable {
     public typealias Element = CacheStatus
 
@@ -45,14 +55,13 @@ public struct CacheStatuses: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CacheStatus? {
-            while source.databases.first?.store.file.isClosed == false {
-                let status = try await source.status()
+            repeat {
+                guard let status = try await source.statusUntilEnd() else { return nil }
                 if status != last {
                     last = status
                     return status
                 }
-                guard await wakes.next(isolation: actor) != nil else { return nil }
-            }
+            } while await wakes.next(isolation: actor) != nil
             return nil
         }
     }

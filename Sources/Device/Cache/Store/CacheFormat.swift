@@ -290,7 +290,7 @@ enum CacheFormat {
             (SELECT value FROM flag WHERE name = 'userRecordName')) THEN 2 ELSE 3 END
         """
 
-    /// No app object of a record that was deleted 100,000 deletions ago is expected to exist.
+    /// An app is not expected to hold an object of a record that was deleted 100,000 deletions ago.
     private static let forgetOldTombstones =
         "DELETE FROM tombstone WHERE id <= (SELECT max(id) FROM tombstone) - 100000"
 

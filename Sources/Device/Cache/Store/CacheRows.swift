@@ -93,7 +93,7 @@ struct PendingRow {
     /// since.
     var isSentAgain: Bool
     var delivery: Delivery
-    /// Whether the record refers to other records with DELETE_SELF at the service than here; see ``Departures``.
+    /// Whether the record's DELETE_SELF references at the service are to other records than here; see ``Departures``.
     var isMoved: Bool
 
     /// Whether the change may have reached the service. Stored before a batch is sent.

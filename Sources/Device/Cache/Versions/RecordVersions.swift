@@ -88,8 +88,8 @@ public struct RecordVersions: Sendable {
     ///
     /// A migration is not a person's edit: for ``FieldWise`` the values that it writes are as old as those that it
     /// read. So a person's edit of the new field wins however late a device migrates, and an older app's later edit of
-    /// the field that it reads is migrated instead. A record with an encrypted value that it reads and this device has
-    /// no key for waits until the key is here.
+    /// the field that it reads is migrated instead. If the migration reads an encrypted value for which this device has
+    /// no key, the record waits for the key.
     ///
     /// - Parameters:
     ///   - type: a type that was declared.

@@ -89,7 +89,8 @@ extension SyncSession {
 
     /// Notes that all pages of the database's changes were fetched and stored.
     ///
-    /// - Parameter deleted: also zones of ``unconfirmedZones`` that need not be created again.
+    /// - Parameter deleted: the zones that were deleted, and those of ``unconfirmedZones`` that need not be created
+    ///   again.
     /// - Parameter changed: the zones with changes.
     /// - Parameter uptimeSeconds: now, by the session's clock.
     /// - Returns: zones that are missing without having been deleted: the driver marks them to be

@@ -121,7 +121,8 @@ extension EngineDriver {
         await recordOutcomes(zones, saves, zoneIDs, deletes, &round, engine)
     }
 
-    /// The generations of zones to delete, so that zones which others created under the names since stay.
+    /// The generations of zones to delete, so that a zone that others have created under the same name since is not
+    /// deleted.
     ///
     /// - Throws: `CKError` `serviceUnavailable` if the store cannot be read: the deletions are tried again after a pause.
     private func generationsToDelete(

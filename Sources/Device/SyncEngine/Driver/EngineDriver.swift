@@ -25,11 +25,11 @@ actor EngineDriver {
     var openZone: ZoneID?
     /// Cancels the current request.
     var cancelRequest: (@Sendable () -> Void)?
-    /// The connection's account change at which the current request began.
+    /// The connection's count of account changes when the current request began.
     var requestedAccountChange = 0
-    /// The connection's account change at which the loop could not look the account up.
+    /// The connection's count of account changes when the loop could not look the account up; nil if it could.
     private var failedLookup: Int?
-    /// The connection's account change at which the account was looked up; nil before.
+    /// The connection's count of account changes when the account was last looked up; nil before.
     var checkedAccountChange: Int?
     /// ``EngineLedger/additionCount`` as far as the session knows.
     var seenAdditions: Int64 = 0

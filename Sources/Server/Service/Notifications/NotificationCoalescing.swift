@@ -70,7 +70,7 @@ final class NotificationCoalescing: Sendable {
         if !now.isEmpty { await forward(now) }
     }
 
-    /// How many notifications are held back. For tests.
+    /// How many notifications are held back. Only tests read it: devices see nothing of them.
     var heldCount: Int { state.withLock { $0.held.count } }
 
     /// The task to wait for until nothing is held; it ends the waiting windows now.

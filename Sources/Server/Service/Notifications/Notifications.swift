@@ -69,10 +69,11 @@ final class Notifications: Sendable {
         return state.withLock { $0.cursor(of: address) }
     }
 
-    /// How many databases are remembered. For tests.
+    /// How many databases are remembered. Only tests read it: no answer shows that idle ones are forgotten.
     var remembered: Int { state.withLock { $0.cursors.count + $0.runs.count } }
 
-    /// Whether a round is under way or will be tried again. For tests.
+    /// Whether a round is under way or will be tried again. Only tests read it: ``waitUntilIdle()`` also sends what is
+    /// held back.
     var isDispatching: Bool { state.withLock { !$0.runs.isEmpty } }
 
     /// The age of the oldest event that is not dispatched, in whole seconds.

@@ -55,7 +55,7 @@ final class DirectoryWatch: Sendable {
         }
     }
 
-    /// Returns when no check runs beside requests. For tests.
+    /// Returns when no check runs beside requests. Only tests wait for it: no answer shows that a check has ended.
     func waitForRenewal() async { await state.withLock { $0.renewal }?.value }
 
     /// Whether it is time to check; the caller that gets true must do it.

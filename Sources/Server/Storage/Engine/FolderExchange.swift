@@ -23,8 +23,8 @@ package struct FolderExchange: Sendable {
     private let folder: String
     private let willStep: @Sendable () throws -> Void
 
-    /// - Parameter willStep: Called before each change of the folder, for tests: an error that it throws stands for the
-    ///   end of the process.
+    /// - Parameter willStep: Called before each change of the folder. An error that it throws stands for the end of the
+    ///   process: a test cannot end a process between two given changes.
     package init(
         _ folder: String, willStep: @escaping @Sendable () throws -> Void = {}
     ) {

@@ -80,26 +80,34 @@ struct User: AsyncParsableCommand {
         }
     }
 
+    /// The account that a command is about, and the folder that it is in.
+    struct NamedAccount: ParsableArguments {
+        @OptionGroup var folder: CommandFolder
+        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+    }
+
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Disable an account, so that its user cannot sign in; the records stay.")
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         func run() async throws {
-            try await folder.withService { try await $0.accounts.setDisabled(true, user) }
+            try await account.folder.withService {
+                try await $0.accounts.setDisabled(true, account.user)
+            }
         }
     }
 
     struct Enable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Enable a disabled account.")
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         func run() async throws {
-            try await folder.withService { try await $0.accounts.setDisabled(false, user) }
+            try await account.folder.withService {
+                try await $0.accounts.setDisabled(false, account.user)
+            }
         }
     }
 
@@ -107,14 +115,15 @@ struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Mark the e-mail address as verified, so that others can share with it.")
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         @Flag(help: "Mark the e-mail address as not verified.")
         var undo = false
 
         func run() async throws {
-            try await folder.withService { try await $0.accounts.setEmailVerified(!undo, user) }
+            try await account.folder.withService {
+                try await $0.accounts.setEmailVerified(!undo, account.user)
+            }
         }
     }
 
@@ -122,12 +131,13 @@ struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set a user's password, and end all sessions.")
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         func run() async throws {
             let password = try PasswordPrompt.read()
-            try await folder.withService { try await $0.accounts.setPassword(password, user) }
+            try await account.folder.withService {
+                try await $0.accounts.setPassword(password, account.user)
+            }
         }
     }
 
@@ -140,15 +150,14 @@ struct User: AsyncParsableCommand {
                 values are as the service has them.
                 """)
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         @Option(name: .shortAndLong, help: "The file to write; it must not exist.")
         var output: String
 
         func run() async throws {
-            try await folder.withService { service in
-                let row = try await service.accounts.user(user)
+            try await account.folder.withService { service in
+                let row = try await service.accounts.user(account.user)
                 let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
                 guard descriptor >= 0 else {
                     throw OneSentence(
@@ -182,8 +191,7 @@ struct User: AsyncParsableCommand {
                 while the service is stopped.
                 """)
 
-        @OptionGroup var folder: CommandFolder
-        @Argument(help: "A record name, sign-in name or e-mail address.") var user: String
+        @OptionGroup var account: NamedAccount
 
         @Flag(help: "Delete the records too; needs --confirm.")
         var withRecords = false
@@ -195,11 +203,11 @@ struct User: AsyncParsableCommand {
         var confirm: String?
 
         func run() async throws {
-            try await folder.withService { service in
-                let row = try await service.accounts.user(user)
+            try await account.folder.withService { service in
+                let row = try await service.accounts.user(account.user)
                 if withRecords {
-                    guard confirm == user else {
-                        throw OneSentence("Nothing was deleted: add --confirm \(user)")
+                    guard confirm == account.user else {
+                        throw OneSentence("Nothing was deleted: add --confirm \(account.user)")
                     }
                     try await service.deleteAccount(of: row)
                 } else {

@@ -5,7 +5,8 @@
 public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     /// A fault of the framework, or an answer that lacks what was requested.
     case internalError = 1
-    /// Only in the older completion blocks: see `partialErrorsByItemID`.
+    /// Some items failed: see `partialErrorsByItemID`. Only older completion blocks get it, and callers of
+    /// `CKSyncEngine`.
     case partialFailure = 2
     /// There is no network connection to the service.
     case networkUnavailable = 3
@@ -13,9 +14,9 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case networkFailure = 4
     /// The container is unknown or not open to the app; in Stratus, no service is configured for it.
     case badContainer = 5
-    /// Has `retryAfterSeconds`.
+    /// The service cannot take the request now. Has `retryAfterSeconds`.
     case serviceUnavailable = 6
-    /// Has `retryAfterSeconds`.
+    /// The client sends too many requests. Has `retryAfterSeconds`.
     case requestRateLimited = 7
     /// The app lacks an entitlement. Only Apple's platforms raise it.
     case missingEntitlement = 8
@@ -43,7 +44,7 @@ public enum FrameworkErrorCode: Int, Sendable, CaseIterable {
     case constraintViolation = 19
     /// The operation was cancelled before it ended.
     case operationCancelled = 20
-    /// Start again without a token.
+    /// The change token is no longer valid: fetch again without one.
     case changeTokenExpired = 21
     /// Nothing is wrong with this item: another one of its atomic zone failed.
     case batchRequestFailed = 22

@@ -39,14 +39,14 @@ public struct Limits: Hashable, Sendable {
     /// Records that one query examines; when they are used up, the answer has what was found and a
     /// continuation marker.
     public var recordsScannedPerQuery = 10_000
-    /// Bytes of the records that one query examines, with the same effect.
+    /// Bytes of the records that one query examines, with the effect of ``recordsScannedPerQuery``.
     public var bytesScannedPerQuery = 64_000_000
     /// Records with equal first sort keys that a query sorts in memory; if there are more,
     /// it follows the index of the next sort key.
     public var recordsSortedTogether = 1_000
     /// Records added to new indexes in one transaction.
     public var recordsPerIndexStep = 200
-    /// Bytes of these records, after which the step ends.
+    /// Bytes of the records added to new indexes, after which the transaction ends.
     public var bytesPerIndexStep = 4_000_000
     /// Entries of a dropped index removed in one transaction.
     public var entriesPerIndexStep = 2_000
@@ -95,7 +95,7 @@ public struct Limits: Hashable, Sendable {
     /// How long tombstones are kept at least, in seconds: 180 days.
     public var tombstoneSeconds: Double = 180 * 24 * 3600
 
-    /// The part of a zone's rows that tombstones must be for old ones to be purged.
+    /// The part of a zone's rows that must be tombstones before old ones are purged.
     public var tombstoneShare = 0.25
 
     /// Tombstones purged in one transaction.
@@ -176,7 +176,7 @@ public struct Limits: Hashable, Sendable {
     /// subscription, in seconds: a burst of saves makes few notifications.
     public var gatheringSeconds: Double = 0.025
 
-    /// How long they are gathered for a device behind Apple's push service, and at most while the service is behind
+    /// How long changes are gathered for a device behind Apple's push service, and at most while the service is behind
     /// with notifications, in seconds.
     public var coalescingSeconds: Double = 1
 
@@ -216,7 +216,7 @@ public struct Limits: Hashable, Sendable {
     /// How long a web-auth token lasts after it was issued, in seconds: 30 minutes.
     public var webAuthTokenSeconds: Double = 30 * 60
 
-    /// How long it lasts when the user asked to stay signed in, in seconds: two weeks.
+    /// How long a web-auth token lasts when the user asked to stay signed in, in seconds: two weeks.
     public var staySignedInSeconds: Double = 14 * 24 * 3600
 
     /// How long the address of a sign-in page is valid, in seconds. CloudKit JS asks for a new one every
@@ -278,10 +278,10 @@ public struct Limits: Hashable, Sendable {
     /// How long an asset is kept that no record holds, in seconds: two days.
     public var unreferencedAssetSeconds: Double = 48 * 3600
 
-    /// How often the service looks for such assets, in seconds: every six hours.
+    /// How often the service looks for assets that no record holds, in seconds: every six hours.
     public var assetCollectionSeconds: Double = 6 * 3600
 
-    /// Rows that one transaction of such a search removes.
+    /// Rows that one transaction removes in a search for assets that no record holds.
     public var assetsPerCollection = 200
 
     /// How long an upload may take in total, in seconds: an hour.
@@ -321,8 +321,8 @@ public struct Limits: Hashable, Sendable {
     public var requestsInWorkPerUser = 8
     /// Requests of all users that are worked on at the same time.
     public var requestsInWork = 64
-    /// Requests in a second up to which a sender's are light, each counted by what it costs: they do not
-    /// wait for those of senders that ask for more, which are worked on by fewer threads.
+    /// Requests of one sender in a second, each counted by what it costs, up to which they are light: they do not wait
+    /// for those of busier senders, which fewer threads work on.
     public var lightRequestsPerSecond = 100
     /// Bytes of a request's body above which it is not light, for any sender.
     public var lightRequestBytes = 256_000

@@ -32,7 +32,7 @@ public enum ChangesZone: Endpoint {
         /// Whether INT64, DOUBLE and TIMESTAMP values, and lists of them, are strings in the answer.
         public var numbersAsStrings: Bool
         /// Change tags of saves that the service acknowledged and the token does not cover, the newest of each epoch.
-        /// When the service has lost one of them, the answer is an expired token. An extension.
+        /// When the service has lost one of them, it answers that the token has expired. An extension.
         public var knownChangeTags: [String]
         /// For a fetch from the beginning: the version of the zone after which deletions are listed; set it for each of
         /// the pages. Without it, only deletions of this device's own records from before the fetch are listed. An

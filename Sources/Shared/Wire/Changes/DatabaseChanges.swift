@@ -18,7 +18,8 @@ public struct DatabaseChangesRequest<Feed: DatabaseChanges>: WireObject, Hashabl
     /// were deleted later are listed; without this version, none are. An extension.
     public var deletionsAfterVersion: Int64?
     /// Tokens of the database that the service returned when it created or deleted zones, and that no fetch has used:
-    /// when the service has lost the history of one, the answer is an expired token. An extension.
+    /// when the service has lost the history of one, it answers that the token of the request has expired. An
+    /// extension.
     public var knownSyncTokens: [String]?
 
     /// The most known tokens that are read.

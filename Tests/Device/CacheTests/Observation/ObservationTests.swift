@@ -241,6 +241,21 @@ import Testing
         #expect(device.cache.observers.rowObserverCount == 0)
     }
 
+    /// A cancelled loop has not failed: its sequence ends, whichever it is.
+    @Test func everySequenceEndsInACancelledTask() async throws {
+        let device = try Device(RealService())
+        let cache = device.cache
+        let id = CKRecord.ID(recordName: "a", zoneID: CacheQueryTests.zone)
+        let (all, one) = (try cache.observe(open), try cache.observe(id))
+        try await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            for try await _ in all { Issue.record("An update was read.") }
+            for try await _ in one { Issue.record("A record was read.") }
+            for try await _ in cache.reportStream() { Issue.record("A report was read.") }
+            for try await _ in cache.statuses() { Issue.record("A status was read.") }
+        }.value
+    }
+
     /// An observer that failed to read misses nothing: it starts again.
     @Test func observerRecoversAfterAnError() throws {
         let device = try Device(RealService())

@@ -22,6 +22,21 @@ import Testing
         return (alice, bo)
     }
 
+    /// Alice shares a zone with everyone who has the link, and Bo joins it.
+    private func joinedZone(
+        _ cloud: TestCloud
+    ) async throws -> (
+        alice: CloudDevice, bo: CloudDevice, share: CKShare, zone: CKRecordZone.ID
+    ) {
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try alice.save("root", "1")
+        let share = try await alice.cache.shareZone(.list)
+        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let zone = try await bo.cache.acceptShare(at: try #require(share.url))
+        return (alice, bo, share, zone)
+    }
+
     private func goOffline(_ device: CloudDevice) {
         for request in 0..<200 { device.transport.fail(request: request, .requestLost) }
     }
@@ -60,12 +75,7 @@ import Testing
     /// joins again.
     @Test func recordsOfALeftZoneStayWhenItIsJoinedAgainAfterTokensExpire() async throws {
         let cloud = TestCloud()
-        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
-        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
-        try alice.save("root", "1")
-        let share = try await alice.cache.shareZone(.list)
-        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
-        let zone = try await bo.cache.acceptShare(at: try #require(share.url))
+        let (alice, bo, share, zone) = try await joinedZone(cloud)
         try await bo.cache.sync()
         try await bo.cache.leaveShare(inZoneWith: zone)
         try await bo.cache.sync()
@@ -80,14 +90,8 @@ import Testing
 
     /// The later of two actions counts: the service does not know yet that the user left.
     @Test func acceptAfterOfflineLeaveJoinsTheShare() async throws {
-        let cloud = TestCloud()
-        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
-        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
-        try alice.save("root", "1")
-        let share = try await alice.cache.shareZone(.list)
-        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let (alice, bo, share, zone) = try await joinedZone(TestCloud())
         let url = try #require(share.url)
-        let zone = try await bo.cache.acceptShare(at: url)
         goOffline(bo)
         try await bo.cache.leaveShare(inZoneWith: zone)
         bo.transport.endFaults()
@@ -103,14 +107,8 @@ import Testing
 
     /// The user leaves the zone while accepting its share has not returned: the later action counts.
     @Test func leaveDuringAcceptLeavesTheShare() async throws {
-        let cloud = TestCloud()
-        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
-        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
-        try alice.save("root", "1")
-        let share = try await alice.cache.shareZone(.list)
-        try await alice.cache.changeShare(share.recordID) { $0.publicPermission = .readWrite }
+        let (alice, bo, share, zone) = try await joinedZone(TestCloud())
         let url = try #require(share.url)
-        let zone = try await bo.cache.acceptShare(at: url)
         try await bo.cache.leaveShare(inZoneWith: zone)
         try await bo.cache.sync()
         let isLeft = Mutex(false)

@@ -41,6 +41,30 @@ import Testing
         return (cloud, new, old)
     }
 
+    /// The new app, and the old one, which does not know that its save of "a" has arrived.
+    private func devicesWithUnansweredSave() async throws -> (
+        cloud: RealService, new: Device, old: Device
+    ) {
+        let cloud = RealService()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, versions: versions(1))
+        try old.save("other", "1")
+        for device in [old, new] { try await device.sync() }
+        try old.save("a", "1")
+        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
+        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
+        try old.restart()
+        try await new.sync()
+        return (cloud, new, old)
+    }
+
+    /// The old app fetches the new app's record.
+    private func haltZone(of old: Device) async throws {
+        // The zone waits for the update, and so may the sync.
+        try? await old.cache.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+    }
+
     @Test func newerRecordHaltsItsZoneUntilTheAppIsUpdated() async throws {
         let cloud = RealService()
         let new = try Device(cloud, versions: versions(2))
@@ -123,22 +147,11 @@ import Testing
     /// The old app's save arrived without an answer; the new app's record at the service shows that it did.
     @Test(arguments: [false, true])
     func unansweredRecordEditedByNewerAppStaysDeleted(isDeletedHere: Bool) async throws {
-        let cloud = RealService()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1))
-        try old.save("other", "1")
-        for device in [old, new] { try await device.sync() }
-        try old.save("a", "1")
-        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
-        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
-        try old.restart()
-        try await new.sync()
+        let (_, new, old) = try await devicesWithUnansweredSave()
         try new.save("a", "from the new app")
         try await new.sync()
         if isDeletedHere { try old.delete("a") }
-        // The zone waits for the update, and so may the sync.
-        try? await old.cache.sync()
-        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try await haltZone(of: old)
         if !isDeletedHere { try new.delete("a") }
         try await new.sync()
         old.versions = versions(2)
@@ -151,21 +164,10 @@ import Testing
 
     /// The record is deleted while its zone waits, after the zone's changes have shown that its save had arrived.
     @Test func unansweredRecordDeletedWhileItsZoneIsHaltedStaysDeleted() async throws {
-        let cloud = RealService()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1))
-        try old.save("other", "1")
-        for device in [old, new] { try await device.sync() }
-        try old.save("a", "1")
-        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
-        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
-        try old.restart()
-        try await new.sync()
+        let (_, new, old) = try await devicesWithUnansweredSave()
         try new.save("a", "from the new app")
         try await new.sync()
-        // The zone waits for the update, and so may the sync.
-        try? await old.cache.sync()
-        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try await haltZone(of: old)
         try old.delete("a")
         old.versions = versions(2)
         try old.restart()
@@ -177,24 +179,13 @@ import Testing
 
     /// An unanswered save arrived, and a newer app deleted the record and recreated it.
     @Test func recordRecreatedByNewerAppSurvivesDeletionInHaltedZone() async throws {
-        let cloud = RealService()
-        let new = try Device(cloud, versions: versions(2))
-        let old = try Device(cloud, versions: versions(1))
-        try old.save("other", "1")
-        for device in [old, new] { try await device.sync() }
-        try old.save("a", "1")
-        let batch = try old.cache.store.nextBatch(itemLimit: 400, bytesLimit: 1_000_000)
-        _ = try await old.remote.send(batch, isAtomic: false, operationID: "sent")
-        try old.restart()
-        try await new.sync()
+        let (cloud, new, old) = try await devicesWithUnansweredSave()
         try new.delete("a")
         try await new.sync()
         cloud.pass()
         try new.save("a", "another")
         try await new.sync()
-        // The zone waits for the update, and so may the sync.
-        try? await old.cache.sync()
-        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try await haltZone(of: old)
         try old.delete("a")
         old.versions = versions(2)
         try old.restart()
