@@ -67,7 +67,7 @@ package struct FolderExchange: Sendable {
     }
 
     /// Whether an exchange of a folder was interrupted.
-    static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
+    package static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
 
     private func moveAside(_ progress: Progress) throws {
         let own = ["lock", Self.formatName, Self.formatName + ".new", Self.stageName]
