@@ -57,6 +57,16 @@ struct CommandFolder: ParsableArguments {
     }
 }
 
+/// Refuses a path at which there is no data folder: most commands must not create one, nor report success there.
+///
+/// - Throws: ``OneSentence``.
+func checkDataFolder(at path: String) throws {
+    let isThere = ["format", "directory.sqlite"].contains {
+        FileManager.default.fileExists(atPath: path + "/" + $0)
+    }
+    guard isThere else { throw OneSentence("There is no data folder at \(path). Check --data.") }
+}
+
 /// The container that a command is about.
 struct CommandContainer: ParsableArguments {
     @Option(help: "The container's identifier, such as iCloud.org.example.Trails.")

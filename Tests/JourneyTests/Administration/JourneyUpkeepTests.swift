@@ -73,6 +73,16 @@ import Testing
         ).object()
     }
 
+    /// A mistyped folder is not created, and no command says that it did its work there.
+    @Test(arguments: ["restored", "collect", "compact", "doctor"])
+    func missingDataFolderIsRefused(command: String) throws {
+        let place = try TemporaryFolder()
+        let missing = place.path + "/missing"
+        let run = try CommandRun([command, "--data", missing])
+        #expect(run.status != 0, "\(run.output)")
+        #expect(!FileManager.default.fileExists(atPath: missing))
+    }
+
     /// The file of a crashed upload is removed while the service runs; an asset of a record never is.
     @Test func collectRemovesUnreferencedFiles() throws {
         let folder = try TemporaryFolder()

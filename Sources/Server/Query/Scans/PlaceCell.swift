@@ -32,10 +32,12 @@ struct PlaceCell: Hashable, Sendable {
     var keys: KeyRange {
         guard level > 0 else { return .values }
         let shift = UInt64(2 * (Self.deepestLevel - level))
-        let (next, isLast) = (bits + 1).multipliedReportingOverflow(by: 1 << shift)
+        let lower = bits << shift
+        // Nothing follows the cell at the north pole and 180° east.
+        let (next, isLast) = lower.addingReportingOverflow(1 << shift)
         return KeyRange(
-            lower: IndexKey.bytes(ofBits: bits << shift),
-            upper: isLast || next == 0 ? IndexKey.last : IndexKey.bytes(ofBits: next))
+            lower: IndexKey.bytes(ofBits: lower),
+            upper: isLast ? IndexKey.last : IndexKey.bytes(ofBits: next))
     }
 
     var quarters: [PlaceCell] {

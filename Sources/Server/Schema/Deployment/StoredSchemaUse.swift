@@ -5,8 +5,6 @@ import StratusStorage
 ///
 /// It may miss what is saved while it reads.
 struct StoredSchemaUse {
-    private static let recordsPerPage = 500
-
     let storage: any StorageEngine
     let address: ContainerAddress
     /// The names of a record's fields.
@@ -33,20 +31,15 @@ struct StoredSchemaUse {
         var unused = changes
         let types = Set(changes.compactMap { $0.subject?.recordType })
         for zone in try reader.zones() {
-            var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
-            var page: ChangePage
-            repeat {
-                if unused.isEmpty { return [] }
-                page = try reader.changes(
-                    in: zone.key, after: cursor, limit: Self.recordsPerPage)
-                for row in page.rows where !row.isDeleted && types.contains(row.type) {
+            try reader.recordPages(in: zone.key) { rows in
+                for row in rows where !row.isDeleted && types.contains(row.type) {
                     // A record that cannot be read counts as using every field, so that no change that could harm it
                     // passes.
                     let names = try? fieldNames(row)
                     unused = unused.filter { !$0.concerns(row, fieldNames: names) }
                 }
-                cursor.version = page.version
-            } while page.moreComing
+                return !unused.isEmpty
+            }
         }
         return unused
     }

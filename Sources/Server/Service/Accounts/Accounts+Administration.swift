@@ -153,7 +153,10 @@ extension Accounts {
             throw ServiceError.invalid(
                 "The user \(name) has no e-mail address and so does not sign in by password.")
         }
-        user.passwordHash = try await hash(password, from: networkAddress)
+        let passwordHash = try await hash(password, from: networkAddress)
+        // The hash takes long and may have waited: an account that was disabled in the meantime stays disabled.
+        user = try await self.user(user.recordName)
+        user.passwordHash = passwordHash
         user.emailAddress = user.emailAddress ?? user.name
         try await update(user)
         try await directory.deleteSessions(of: user.recordName)

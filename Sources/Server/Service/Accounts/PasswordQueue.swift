@@ -19,6 +19,9 @@ final class PasswordQueue: Sendable {
         self.memory = memory
     }
 
+    /// How many hashes wait for their turn.
+    var waiting: Int { line.waiting }
+
     /// - Parameter cost: of the hash that the work makes.
     /// - Throws: ``SignInRefusal/busy`` when too many wait.
     func run<Outcome: Sendable>(

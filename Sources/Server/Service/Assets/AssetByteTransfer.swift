@@ -128,7 +128,8 @@ struct AssetByteTransfer: Sendable {
 
     /// Stores the row of a blob, or returns the row of an earlier blob with the same content.
     ///
-    /// The quota is checked again: other uploads may have taken the room since this one began.
+    /// The quota is checked again: other uploads may have taken the room since this one began. An earlier blob whose
+    /// file was lost gets its content again.
     func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
         let limits = settings.limits
         let admission: Result<AssetRow, ServiceError> = try await databases.store(for: database)
@@ -141,15 +142,44 @@ struct AssetByteTransfer: Sendable {
                 }
                 return .success(try writer.admit(new))
             }
-        guard case .success(let stored) = admission, stored.blob == new.blob else {
-            do {
-                try await storage.blobs(for: database).delete(new.blob)
-            } catch {
-                // The blob has no row: the next collection finds and removes it.
-            }
-            return try admission.get()
+        if case .success(let stored) = admission, stored.blob == new.blob { return stored }
+        let blobs = try await storage.blobs(for: database)
+        if case .success(let stored) = admission {
+            try await refill(stored, from: new.blob, in: blobs)
         }
-        return stored
+        do {
+            try await blobs.delete(new.blob)
+        } catch {
+            // The blob has no row: the next collection finds and removes it.
+        }
+        return try admission.get()
+    }
+
+    /// Copies a blob to the place of an earlier one of the same content, if the file of the earlier one is missing or
+    /// too short, as a damaged disk leaves it.
+    private func refill(
+        _ stored: AssetRow, from new: BlobName, in blobs: any BlobStore
+    ) async throws {
+        if try await blobs.open(stored.blob)?.sizeBytes == stored.sizeBytes { return }
+        guard let reader = try await blobs.open(new) else { return }
+        settings.logger.warning(
+            "An asset's file was missing or too short; it was replaced by an upload of the same content.",
+            metadata: ["asset": "\(StoredAssets.text(of: stored.blob))"])
+        let writer = try await blobs.begin()
+        do {
+            var offset: Int64 = 0
+            while offset < reader.sizeBytes {
+                let bytes = try await reader.read(at: offset, count: Self.bytesPerWrite)
+                guard !bytes.isEmpty else { throw ServiceError.unknownUploadAddress }
+                try await writer.write(bytes)
+                offset += Int64(bytes.count)
+            }
+            try await writer.keep(
+                as: stored.blob, atMilliseconds: settings.world.nowMilliseconds())
+        } catch {
+            await writer.discard()
+            throw error
+        }
     }
 
     /// Writes a body, and adds it to the digest. Its sender is charged for what arrived, however it ends.

@@ -36,7 +36,7 @@ extension Doctor {
                 try Self.leaveTombstones(of: damaged, in: rows, world.nowMilliseconds())
                 for zone in try rows.zones() {
                     var rebuilding = ZoneRebuilding(zone)
-                    try rebuilding.rebuild(rows, recordsPerPage: Self.recordsPerPage)
+                    try rebuilding.rebuild(rows)
                 }
             }
             repair.rebuilt.append(path)
@@ -89,15 +89,12 @@ private struct ZoneRebuilding {
         self.zone = zone
     }
 
-    mutating func rebuild(_ rows: any RecordTransaction, recordsPerPage: Int) throws {
+    mutating func rebuild(_ rows: any RecordTransaction) throws {
         var writer = RecordWriting.repair(rows)
-        var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
-        var page: ChangePage
-        repeat {
-            page = try rows.changes(in: zone.key, after: cursor, limit: recordsPerPage)
-            for row in page.rows where !row.isDeleted { try rebuild(row, &writer) }
-            cursor.version = page.version
-        } while page.moreComing
+        try rows.recordPages(in: zone.key) { page in
+            for row in page where !row.isDeleted { try rebuild(row, &writer) }
+            return true
+        }
         try rebuildRoots(rows, &writer)
     }
 

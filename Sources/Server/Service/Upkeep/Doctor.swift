@@ -25,8 +25,6 @@ public struct Doctor: Sendable {
         public var isHealthy: Bool { findings.isEmpty }
     }
 
-    static let recordsPerPage = 500
-
     let storage: SQLiteStorageEngine
 
     /// Makes a doctor for the data of a storage engine.
@@ -64,7 +62,7 @@ extension Doctor {
         let store = try await storage.store(for: address)
         let examined = try await store.read(.zone) { reader in
             var contents = StoredContents(path: path, schema: schema)
-            try contents.examine(reader, recordsPerPage: Self.recordsPerPage)
+            try contents.examine(reader)
             return contents
         }
         let missing = try await missingBlobs(of: examined.assets, at: address)
@@ -102,19 +100,16 @@ private struct StoredContents {
         self.schema = schema
     }
 
-    mutating func examine(_ reader: any StoreReader, recordsPerPage: Int) throws {
+    mutating func examine(_ reader: any StoreReader) throws {
         var indexes = try IndexExamination(reader)
         for zone in try reader.zones() {
-            var cursor = ChangeCursor(version: 0, skipTombstonesThrough: 0, device: "")
-            var page: ChangePage
-            repeat {
-                page = try reader.changes(in: zone.key, after: cursor, limit: recordsPerPage)
-                for row in page.rows {
+            try reader.recordPages(in: zone.key) { rows in
+                for row in rows {
                     try examine(row, reader, &indexes)
                     try examineAssets(of: row, reader)
                 }
-                cursor.version = page.version
-            } while page.moreComing
+                return true
+            }
             for index in try indexes.indexesWithMore(in: zone.key, reader) {
                 report("An index has no entries beside those of records.", index, .rebuild)
             }

@@ -34,6 +34,7 @@ package struct FolderBackup: Sendable {
         guard access(source + "/directory.sqlite", F_OK) == 0 else {
             throw BackupRefusal("There is no data folder at \(source). Check --data.")
         }
+        let content = try contentNumber()
         try PrivateFile.makeFolder(backup)
         guard try FolderFiles.names(in: backup).isEmpty else {
             throw BackupRefusal(
@@ -50,9 +51,30 @@ package struct FolderBackup: Sendable {
             try PrivateFile.sync(target(folder))
         }
         try PrivateFile.sync(target(""))
+        guard try contentNumber() == content else {
+            throw BackupRefusal(
+                "The data folder \(source) was restored during the backup. Take the backup again, into a"
+                    + " new folder.")
+        }
         try manifest.write(in: backup)
         try PrivateFile.sync(URL(fileURLWithPath: backup).deletingLastPathComponent().path)
         return manifest
+    }
+
+    /// Identifies the content of the data folder: a restore replaces the directory's file.
+    ///
+    /// - Throws: ``BackupRefusal`` while a restore is interrupted, since some files are in other folders then.
+    private func contentNumber() throws -> UInt64 {
+        guard !FolderExchange.isUnderWay(in: source) else {
+            throw BackupRefusal(
+                "A restore of the data folder \(source) was interrupted. Start the service, which completes"
+                    + " it, or run stratus restore again.")
+        }
+        var status = stat()
+        guard stat(source + "/directory.sqlite", &status) == 0 else {
+            throw BackupRefusal.unwritable(source + "/directory.sqlite")
+        }
+        return UInt64(status.st_ino)
     }
 
     /// Copies the databases of one container's environment, each with its assets.

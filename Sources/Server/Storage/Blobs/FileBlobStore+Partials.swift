@@ -14,7 +14,7 @@ extension FileBlobStore {
             try DataFolder.makeFolder(partials)
             try DataFolder.makeFolder(owner)
             // The folder shows that the database has blobs, so that collections search it.
-            try DataFolder.makeFolder(folder)
+            try Self.inAssetFolder { try DataFolder.makeFolder(folder) }
             let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
             var status = stat()

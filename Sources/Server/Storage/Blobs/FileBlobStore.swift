@@ -65,17 +65,27 @@ struct FileBlobStore: BlobStore {
         let part = folder + "/" + Hexadecimal.text([byte])
         return try await WorkThread(world).run {
             var blobs: [StoredBlob] = []
-            for second in try DataFolder.names(in: part) {
-                for file in try DataFolder.names(in: part + "/" + second) {
+            for second in try Self.inAssetFolder({ try DataFolder.names(in: part) }) {
+                let folder = part + "/" + second
+                for file in try Self.inAssetFolder({ try DataFolder.names(in: folder) }) {
                     guard let name = BlobName(fileName: file) else { continue }
                     var status = stat()
                     // Deleted since the listing.
-                    guard stat("\(part)/\(second)/\(file)", &status) == 0 else { continue }
+                    guard stat(folder + "/" + file, &status) == 0 else { continue }
                     blobs.append(
                         StoredBlob(name: name, keptMilliseconds: status.modifiedMilliseconds))
                 }
             }
             return blobs
+        }
+    }
+
+    /// Runs work on a folder of assets. If the system does not permit it, the data folder may still be intact.
+    static func inAssetFolder<Outcome>(_ body: () throws -> Outcome) throws -> Outcome {
+        do {
+            return try body()
+        } catch let error as StorageError where error.code == .notWritable {
+            throw StorageError.assetUnusable(path: error.path, underlying: error.underlying)
         }
     }
 
@@ -153,13 +163,13 @@ final class FileBlobWriter: BlobWriter {
             }
             let target = FileBlobStore.path(of: name, in: folder)
             let targetFolder = URL(fileURLWithPath: target).deletingLastPathComponent().path
-            try DataFolder.makeFolder(targetFolder)
+            try FileBlobStore.inAssetFolder { try DataFolder.makeFolder(targetFolder) }
             guard rename(path, target) == 0 else {
                 throw StorageError.blob(errno: errno, path: target)
             }
             self.file.withLock { $0 = nil }
             close(file)
-            try DataFolder.sync(targetFolder)
+            try FileBlobStore.inAssetFolder { try DataFolder.sync(targetFolder) }
         }
     }
 
@@ -241,14 +251,22 @@ final class FileBlobReader: BlobReader {
 }
 
 extension StorageError {
-    /// Translates a failed call on a blob. A full disk ends the upload, not the service, which has room again when the
-    /// written part is removed.
+    /// Translates a failed call on a blob. It ends the upload or download, not the service: after a full disk there is
+    /// room again when the written part is removed, and other files may be intact.
     static func blob(errno code: Int32, path: String) -> StorageError {
-        guard code == ENOSPC || code == EDQUOT || code == EFBIG else {
-            return translating(errno: code, path: path)
+        let underlying = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+        return switch code {
+        case ENOSPC, EDQUOT, EFBIG: assetDiskFull(path: path, underlying: underlying)
+        case EMFILE, ENFILE: translating(errno: code, path: path)
+        default: assetUnusable(path: path, underlying: underlying)
         }
-        return assetDiskFull(
-            path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .ENOSPC))
+    }
+
+    static func assetUnusable(path: String?, underlying: (any Error)?) -> StorageError {
+        StorageError(
+            .other,
+            "The system does not let an asset's file be read or written. Give it and its folders to the "
+                + "service, and look at the disk.", path: path, underlying: underlying)
     }
 
     static func assetDiskFull(path: String, underlying: (any Error)? = nil) -> StorageError {

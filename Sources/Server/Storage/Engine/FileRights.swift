@@ -107,6 +107,12 @@ extension DataFolder {
         "directory.sqlite-wal", "directory.sqlite-shm", "directory.mark",
     ]
 
+    /// Whether a file or folder of this name in a data folder is Stratus's own. SQLite may have left a journal beside
+    /// the directory's file.
+    static func isOwnName(_ name: String) -> Bool {
+        ownNames.contains(name) || name.hasPrefix("directory.sqlite-")
+    }
+
     /// Refuses a folder that others may read or write. Checks the folders down to the databases', the data folder's own
     /// files, and assets. A database's file is checked when it is opened.
     static func checkRights(_ path: String) throws {

@@ -5,7 +5,7 @@ import StratusRuntime
 ///
 /// The new content is in the folder ``stageName``, complete and on the disk. The file `format` stores the progress.
 /// While it does, nothing opens the folder, and the next process that has it alone completes the exchange first:
-/// 1. the old content moves to the folder that `format` names; nothing is deleted;
+/// 1. the old content moves to the folder that `format` names; nothing is deleted, and files of others stay;
 /// 2. the new content moves in, `format` last.
 package struct FolderExchange: Sendable {
     package static let stageName = "restoring"
@@ -67,12 +67,12 @@ package struct FolderExchange: Sendable {
     }
 
     /// Whether an exchange of a folder was interrupted.
-    static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
+    package static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
 
     private func moveAside(_ progress: Progress) throws {
-        let own = ["lock", Self.formatName, Self.formatName + ".new", Self.stageName]
+        // Files of others, such as a file system's lost+found, may not be movable: the exchange would never end.
         let names = try DataFolder.names(in: folder).filter {
-            !own.contains($0) && !$0.hasPrefix("replaced-")
+            DataFolder.isOwnName($0) && $0 != "lock" && $0 != Self.formatName
         }
         let aside = path(progress.aside)
         if !names.isEmpty {

@@ -143,6 +143,28 @@ extension StoreReader {
     public func outbox(limit: Int) throws -> [OutboxRow] {
         try outbox(after: 0, limit: limit)
     }
+
+    /// Calls `body` for all records of a zone, tombstones included, the oldest change first and a page at a time, until
+    /// it returns false. The memory of a page is limited, whatever the size of the records.
+    package func recordPages(
+        in zone: ZoneRow.Key, _ body: ([RecordRow]) throws -> Bool
+    ) throws {
+        var cursor = ChangeCursor(
+            version: 0, skipTombstonesThrough: 0, device: "", wantsWholeBatches: false)
+        var page: ChangePage
+        repeat {
+            page = try changes(
+                in: zone, after: cursor, limit: PageOfAll.records, payloadBytes: PageOfAll.bytes)
+            guard try body(page.rows) else { return }
+            cursor.version = page.version
+        } while page.moreComing
+    }
+}
+
+/// The size of a page when all records are read.
+private enum PageOfAll {
+    static let records = 500
+    static let bytes = 8_000_000
 }
 
 /// Changes everything but records in a transaction. Valid only inside the closure that it is given to.

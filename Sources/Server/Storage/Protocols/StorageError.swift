@@ -27,7 +27,7 @@ public struct StorageError: Error, Sendable {
         public static let closed = Self(rawValue: "closed")
         /// The disk has no room for an asset. The part that was written is removed, and the service continues.
         public static let assetDiskFull = Self(rawValue: "noRoom")
-        /// Anything else that SQLite reported.
+        /// Anything else that SQLite reported, or the system about an asset's file.
         public static let other = Self(rawValue: "other")
     }
 

@@ -17,6 +17,7 @@ struct Collect: AsyncParsableCommand {
     var data: String = Serve.defaultFolder
 
     func run() async throws {
+        try checkDataFolder(at: data)
         do {
             let storage = try SQLiteStorageEngine(folder: data, access: .beside)
             let service = CloudService(

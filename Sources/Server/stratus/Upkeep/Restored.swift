@@ -18,6 +18,7 @@ struct Restored: AsyncParsableCommand {
     var data: String = Serve.defaultFolder
 
     func run() async throws {
+        try checkDataFolder(at: data)
         do {
             // Accepts the lost commits: running the command says that a backup was restored, which
             // lacks them.

@@ -33,21 +33,37 @@ import Testing
     }
 
     @Test func entriesReadForDistancesAreCounted() async throws {
-        let store = try await store()
-        let query = QueryDictionary(
-            recordType: "Hut",
-            sortBy: [
-                .init(
-                    .user("place"), relativeLocation: Location(latitude: 47, longitude: 8))
-            ])
-        let search = RecordSearch(
-            matcher: try RecordMatcher(query, schema: Self.schema),
-            order: try RecordOrder(query, schema: Self.schema), limit: 10, limits: Limits())
-        let page = try await store.read { reader in
-            try search.page(of: reader, in: reader.ownDefaultZone(), after: nil)
-        }
+        let page = try await Self.nearest(
+            to: Location(latitude: 47, longitude: 8), limit: 10, in: store())
         #expect(page.found.count == 10)
         // Neither the whole zone nor no records.
         #expect((20...1_000).contains(page.entriesRead), "\(page.entriesRead)")
+    }
+
+    /// More records than one read takes lie in the last cell of the earth's surface, after which there is no key.
+    @Test func recordsAtTheLastPlaceOfTheEarthAreFound() async throws {
+        let store = try await emptyStore()
+        try await store.createIndexes(Self.schema)
+        let corner = Location(latitude: 90, longitude: 180)
+        try await store.saveHuts(0..<70) { _, _ in
+            [Field(name: "place", value: .location(corner))]
+        }
+        let page = try await Self.nearest(to: corner, limit: 100, in: store)
+        #expect(page.found.count == 70)
+        let first = try await Self.nearest(to: corner, limit: 10, in: store)
+        #expect(first.found.count == 10)
+    }
+
+    private static func nearest(
+        to place: Location, limit: Int, in store: any RecordStore
+    ) async throws -> RecordSearch.Page {
+        let query = QueryDictionary(
+            recordType: "Hut", sortBy: [.init(.user("place"), relativeLocation: place)])
+        let search = RecordSearch(
+            matcher: try RecordMatcher(query, schema: schema),
+            order: try RecordOrder(query, schema: schema), limit: limit, limits: Limits())
+        return try await store.read { reader in
+            try search.page(of: reader, in: reader.ownDefaultZone(), after: nil)
+        }
     }
 }

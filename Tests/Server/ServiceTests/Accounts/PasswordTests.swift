@@ -118,6 +118,44 @@ import Testing
         #expect(try await refusal("nobody@example.org") == .wrong)
     }
 
+    /// A hash may wait for long; what an operator decides in the meantime is not undone by it.
+    @Test func accountDisabledDuringPasswordChangeStaysDisabled() async throws {
+        var settings = ServiceSettings(isForDevelopment: true)
+        settings.accounts = AccountSettings(signUp: .open, passwordCost: .cheap)
+        let places = settings.limits.passwordsAtOnce
+        let service = CloudService(storage: SQLiteStorageEngine.inMemory(), settings: settings)
+        let user = try await service.accounts.createUser(
+            emailAddress: "ida@example.org", password: "correct horse", givenName: "",
+            familyName: "", isEmailVerified: false)
+        let gate = Gate()
+        let (occupied, occupy) = AsyncStream<Void>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<places {
+                group.addTask {
+                    try await service.accounts.passwords.run(
+                        from: "10.0.0.\(number)", cost: .cheap
+                    ) {
+                        occupy.yield()
+                        gate.wait()
+                    }
+                }
+            }
+            var count = 0
+            for await _ in occupied {
+                count += 1
+                if count == places { break }
+            }
+            group.addTask {
+                try await service.accounts.setPassword("another horse", user.recordName)
+            }
+            while service.accounts.passwords.waiting == 0 { await Task.yield() }
+            try await service.accounts.setDisabled(true, user.recordName)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(try await service.accounts.user(user.recordName).isDisabled)
+    }
+
     @Test func attemptLimitRefillsOneByOne() {
         let limiter = AttemptLimiter(burst: 3, secondsPerAttempt: 10)
         for _ in 0..<3 { #expect(limiter.take("a", nowMilliseconds: 0) == nil) }

@@ -30,6 +30,25 @@ import Testing
         #expect(tokens[3].failure?.fieldName == "not a name")
     }
 
+    /// The advice of `stratus doctor` for an asset without its file is to save it again.
+    @Test(arguments: Backend.allCases)
+    func uploadOfTheSameContentReplacesALostFile(_ backend: Backend) async throws {
+        let world = World(try backend.storage())
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([
+            hut(.create, "a", [photo(try await alice.upload([1, 2]))])
+        ])[0]
+        let database = DatabaseAddress(world.address, .private(owner: alice.name))
+        let lost = try #require(try await alice.blobNames().first)
+        try await world.service.storage.blobs(for: database).delete(lost)
+        let second = try await alice.modify([
+            hut(.create, "b", [photo(try await alice.upload([1, 2]))])
+        ])[0]
+        #expect(try await world.fetch(second.asset) == [1, 2])
+        #expect(try await world.fetch(first.asset) == [1, 2])
+        #expect(try await alice.blobNames() == [lost])
+    }
+
     @Test func invalidUploadTokenRequestIsRefused() async throws {
         let alice = try await World().person("alice")
         let tokens = (0...200).map { AssetsUpload.Item(fieldName: "photo\($0)") }

@@ -86,6 +86,32 @@ import Testing
         }
     }
 
+    /// The assets of one database cannot be read: all others are served.
+    @Test func unusableAssetFolderDoesNotStopTheService() async throws {
+        try await withUpload { folder, storage, writer in
+            let assets = folder + "/databases/c/production/_a.assets"
+            try FileManager.default.createDirectory(
+                atPath: assets, withIntermediateDirectories: true)
+            // A file in a folder's place: not even root can open anything in it.
+            try Data().write(to: URL(fileURLWithPath: assets + "/ab"))
+            let blobs = try await storage.blobs(for: Self.address)
+            let name = BlobName(
+                sha256: [0xAB, 0x01] + Array(repeating: 0xFF, count: 30), generation: 7)
+            let opening = await #expect(throws: StorageError.self) {
+                _ = try await blobs.open(name)
+            }
+            let keeping = await #expect(throws: StorageError.self) {
+                try await writer.keep(as: name, atMilliseconds: 0)
+            }
+            let listing = await #expect(throws: StorageError.self) {
+                _ = try await blobs.blobs(beginningWith: 0xAB)
+            }
+            #expect([opening, keeping, listing].allSatisfy { $0?.stopsService == false })
+            await writer.discard()
+            try await storage.close()
+        }
+    }
+
     #if os(Linux)
         /// A full disk fails the upload, not the service.
         @Test func fullDiskRefusesTheAsset() async throws {

@@ -76,6 +76,19 @@ import Testing
         #expect(firstNew <= 2)
     }
 
+    /// A file system's `lost+found` cannot be moved by the service's user: the restore could never be completed.
+    @Test func filesOfOthersStayInTheFolder() async throws {
+        try await withTemporaryFolder { path in
+            try await stage(path)
+            try FileManager.default.createDirectory(
+                atPath: path + "/lost+found", withIntermediateDirectories: false)
+            #expect(try exchange(path, endingBefore: .max))
+            #expect(FileManager.default.fileExists(atPath: path + "/lost+found"))
+            #expect(try await names(path) == ["new"])
+            #expect(try await names(path + "/replaced-then") == ["old"])
+        }
+    }
+
     /// A command that may run next to a service completes no restore, and its error says what does.
     @Test func commandBesideServiceIsRefusedDuringInterruptedRestore() async throws {
         try await withTemporaryFolder { path in
