@@ -9,7 +9,7 @@ import StratusWire
 /// Where it is decided:
 /// - conflicts, and whether a record may be created or written: `refusal(of:old:)` in
 ///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingRefusal(of:old:)` in
-///   ShareDecisions.swift, by `ZoneRights`;
+///   ModifyDecisions+Sharing.swift, by `ZoneRights`;
 /// - what fails with others, in atomic zones and by references:
 ///   `ModifyDecisions.decideTogether(isAtomic:reader:)`;
 /// - how large a batch may be: `answer(_:)` here counts operations, `ModifyPlanning` fields and
