@@ -153,6 +153,38 @@ struct ModifyPlan: Sendable {
     }
 }
 
+extension ModifyPlan {
+    /// The identity of the caller for shares, when the request saves one.
+    static func sharingPerson(
+        of request: RecordsModify.Request, _ keys: [RecordKey?], _ stored: [RecordKey: RecordRow],
+        in context: RequestContext, _ directory: any Directory
+    ) async throws -> ParticipantIdentity? {
+        guard context.scope == .private else { return nil }
+        let savesShare = zip(request.operations, keys).contains { operation, key in
+            let type = operation.record.recordType ?? key.flatMap { stored[$0]?.type }
+            return type == ShareDictionary.recordType
+        }
+        return savesShare ? try await context.participantIdentity(in: directory) : nil
+    }
+
+    /// The short GUIDs that were made for the request.
+    var shortGUIDs: [String] {
+        items.compactMap { item in
+            if case .ready(let operation) = item { operation.shortGUID } else { nil }
+        }
+    }
+
+    /// Stores the targets of the links before the shares exist, so that a link that a client received is never lost.
+    func registerShortGUIDs(
+        in context: RequestContext, _ directory: any Directory
+    ) async throws {
+        let drawn = shortGUIDs
+        guard !drawn.isEmpty, let owner = context.caller.userRecordName else { return }
+        try await directory.put(
+            drawn.map { ShortGUIDRow(shortGUID: $0, address: context.address, owner: owner) })
+    }
+}
+
 extension RecordsModify.Kind {
     var isReplacement: Bool { self == .replace || self == .forceReplace }
     var isForced: Bool { self == .forceUpdate || self == .forceReplace || self == .forceDelete }
@@ -220,4 +252,11 @@ struct PlannedOperation: Sendable {
             payload = RecordFields.values(fields).encoded()
         }
     }
+}
+
+/// What an operation changes in a share, as far as it is known before the transaction.
+struct PlannedShare: Sendable {
+    var wanted: ShareDictionary
+    /// The owner; nil in the shared database, where administrators save.
+    var person: ParticipantIdentity?
 }

@@ -228,3 +228,49 @@ struct ModifyPlanning {
         }
     }
 }
+
+extension ModifyPlanning {
+    /// Checks the sharing data of an operation. The transaction decides whether the record to share exists and may be
+    /// shared.
+    func planSharing(
+        of record: RecordDictionary, type recordType: String, into planned: inout PlannedOperation
+    ) throws {
+        let isShare = recordType == ShareDictionary.recordType
+        guard isShare == (planned.key.name == ShareDictionary.zoneShareName) || isShare else {
+            throw ServiceError.invalid(
+                "The record's name is reserved for the share of a zone; use another name.")
+        }
+        guard isShare || record.createShortGUID else { return }
+        guard context.scope != .public else {
+            throw ServiceError.wrongDatabase(
+                "The public database has no shares; share records of the private database.")
+        }
+        // A participant cannot create links; the transaction decides who may change a share.
+        let isOwner = context.scope == .private
+        guard isOwner || isShare && planned.kind != .create else { throw ServiceError.notPermitted }
+        guard planned.key.zoneName != ZoneID.defaultZoneName else {
+            throw ServiceError.invalid(
+                "A record of the default zone cannot be shared; use a custom zone.")
+        }
+        if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
+            planned.shortGUID = settings.newShortGUID()
+        }
+        guard isShare else { return }
+        let wanted = record.share ?? ShareDictionary()
+        let isZoneShare = planned.key.name == ShareDictionary.zoneShareName
+        if let root = wanted.root {
+            guard !isZoneShare, Names.isRecordName(root.recordName),
+                root.recordName != planned.key.name
+            else { throw ServiceError.shareWithoutRoot }
+            planned.required.append(
+                RecordKey(zoneName: planned.key.zoneName, name: root.recordName))
+        } else if planned.kind == .create, !isZoneShare {
+            throw ServiceError.shareWithoutRoot
+        }
+        if case .some = record.parentRecordName {
+            throw ServiceError.invalid(
+                "The share has a parent, which no share can have; leave it out.")
+        }
+        planned.share = PlannedShare(wanted: wanted, person: person)
+    }
+}

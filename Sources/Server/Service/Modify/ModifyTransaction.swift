@@ -1,4 +1,5 @@
 import Algorithms
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -15,6 +16,24 @@ struct ModifyOutcome: Sendable {
     var carriedRead = 0
     /// About how many records are moved.
     var carriedWritten = 0
+}
+
+/// The work that is left after a modify request's commit.
+struct SharingOutcome: Sendable {
+    /// Short GUIDs that were made and not needed, or belonged to shares that ended.
+    var unusedShortGUIDs: [String] = []
+
+    func forgetShortGUIDs(_ directory: any Directory, _ logger: Logger) async {
+        guard !unusedShortGUIDs.isEmpty else { return }
+        do {
+            try await directory.deleteShortGUIDs(unusedShortGUIDs)
+        } catch {
+            // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
+            logger.warning(
+                "The links of ended shares could not be removed from the directory. They stay there, and open nothing.",
+                metadata: ["count": "\(unusedShortGUIDs.count)", "error": "\(error)"])
+        }
+    }
 }
 
 /// The part of a modify request that runs inside the store's transaction: read, decide, write.
