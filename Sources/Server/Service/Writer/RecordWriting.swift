@@ -26,7 +26,8 @@ struct RecordWriting: Sendable {
             ancestorLimits: ancestorLimits,
             recordsAtOnce: recordsAtOnce)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
-            try cursor.dequeue(in: rows)
+            // What was dispatched is removed by a transaction that runs anyway.
+            if let through = cursor.takeLeft() { try rows.dequeue(through: through) }
             var writer = RecordWriter(rows, author)
             return (try body(&writer), writer.mayHaveEvents)
         }
