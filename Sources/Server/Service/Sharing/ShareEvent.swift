@@ -30,8 +30,9 @@ struct ShareEvent: Hashable, Sendable {
         self.device = device
     }
 
-    mutating func add(_ write: RecordWrite) {
-        for row in [write.row, write.old].compactMap({ $0 }) {
+    /// Adds the views in which a record is, and was before.
+    mutating func add(_ row: RecordRow, old: RecordRow?) {
+        for row in [row, old].compactMap({ $0 }) {
             views.insert(View(root: row.shareRoot, recordType: row.type))
         }
     }

@@ -30,18 +30,18 @@ struct OutboxMaintainer: RecordMaintainer {
     }
 
     mutating func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
         try add(write.row, write.old == nil ? .recordCreated : .recordUpdated, in: rows)
     }
 
     /// Participants see a change; the owner, who sees the record as before, does not.
     mutating func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
     }
 
     /// The event of a deletion has the last state of the record.
     mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
         try add(write.old ?? write.row, .recordDeleted, in: rows)
     }
 
