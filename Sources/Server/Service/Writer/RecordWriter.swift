@@ -27,7 +27,7 @@ struct RecordWriter {
     private var maintainers: [any RecordMaintainer]
     private var numbers = Numbers()
 
-    init(_ rows: any RecordTransaction, _ author: RecordAuthor) {
+    fileprivate init(_ rows: any RecordTransaction, _ author: RecordAuthor) {
         self.rows = rows
         self.author = author
         transaction = rows
