@@ -45,8 +45,7 @@ public final class CloudService: Sendable {
             components: components,
             faults: faults.map { script in
                 FaultMiddleware(
-                    script: script, settings: settings,
-                    zones: components.zoneRemoval)
+                    script: script, world: settings.world, zones: components.zoneRemoval)
             })
     }
 
