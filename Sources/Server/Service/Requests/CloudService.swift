@@ -214,8 +214,8 @@ public final class CloudService: Sendable {
 
     private var assetTransfer: AssetByteTransfer {
         AssetByteTransfer(
-            settings: settings, storage: storage, databases: components.databases,
-            signerSource: components.signerSource, heavy: pipeline.heavy,
-            meter: pipeline.meter, uploads: components.uploads)
+            limits: settings.limits, world: settings.world, storage: storage,
+            databases: components.databases, signerSource: components.signerSource,
+            heavy: pipeline.heavy, meter: pipeline.meter, uploads: components.uploads)
     }
 }
