@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -52,9 +53,9 @@ struct ModifyPlan: Sendable {
     static func make(
         _ request: RecordsModify.Request, in context: RequestContext, _ store: any RecordStore,
         _ schemas: SchemaCache, _ directory: any Directory, _ signer: TokenSigner,
-        _ settings: ServiceSettings
+        _ world: World
     ) async throws -> ModifyPlan {
-        let keys = try keys(of: request, in: context, settings)
+        let keys = try keys(of: request, in: context, world)
         let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
         let assets = try await AssetClaims.make(
             request, keys, in: context, store: store, signer: signer)
@@ -65,7 +66,7 @@ struct ModifyPlan: Sendable {
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
-                assets: assets, person: person, settings: settings)
+                assets: assets, person: person, world: world)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
@@ -102,7 +103,7 @@ struct ModifyPlan: Sendable {
 
     /// The record of each operation; nil when the caller can have no such zone.
     private static func keys(
-        of request: RecordsModify.Request, in context: RequestContext, _ settings: ServiceSettings
+        of request: RecordsModify.Request, in context: RequestContext, _ world: World
     ) throws -> [RecordKey?] {
         var seen: Set<RecordKey> = []
         return try request.operations.map { operation in
@@ -110,7 +111,7 @@ struct ModifyPlan: Sendable {
             guard let zoneName = context.zoneName(zoneID) else { return nil }
             let isNew = operation.kind == .create
             let name =
-                operation.record.recordName ?? (isNew ? settings.newUUID() : "")
+                operation.record.recordName ?? (isNew ? world.newUUID() : "")
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
                 throw ServiceError.invalid(

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -18,12 +19,12 @@ struct ModifyPlanning {
     /// The caller, when shares are saved.
     let person: ParticipantIdentity?
     /// Makes the short GUIDs of new links.
-    let settings: ServiceSettings
+    let world: World
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
         stored: [RecordKey: RecordRow], assets: AssetClaims, person: ParticipantIdentity?,
-        settings: ServiceSettings
+        world: World
     ) {
         self.request = request
         self.context = context
@@ -32,14 +33,14 @@ struct ModifyPlanning {
         self.stored = stored
         self.assets = assets
         self.person = person
-        self.settings = settings
+        self.world = world
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
         guard let key else {
             let failure = RecordFailure(
                 recordName: operation.record.recordName
-                    ?? (operation.kind == .create ? settings.newUUID() : nil),
+                    ?? (operation.kind == .create ? world.newUUID() : nil),
                 zoneID: operation.record.zoneID ?? request.zoneID, error: .zoneNotFound)
             return .refused(failure, zoneName: nil)
         }
@@ -253,7 +254,7 @@ extension ModifyPlanning {
                 "A record of the default zone cannot be shared; use a custom zone.")
         }
         if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
-            planned.shortGUID = settings.newShortGUID()
+            planned.shortGUID = world.newShortGUID()
         }
         guard isShare else { return }
         let wanted = record.share ?? ShareDictionary()

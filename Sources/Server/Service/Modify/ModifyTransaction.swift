@@ -1,6 +1,7 @@
 import Algorithms
 import Logging
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -42,7 +43,8 @@ struct ModifyTransaction: Sendable {
     let plan: ModifyPlan
     let context: RequestContext
     let nowMilliseconds: Int64
-    let settings: ServiceSettings
+    let world: World
+    let logger: Logger
     /// Makes the change tokens of callers who ask for one.
     let signer: TokenSigner
 
@@ -69,7 +71,7 @@ struct ModifyTransaction: Sendable {
             plan, context, reader: writer, claim: claim?.text, hold: { held?.take($0) })
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds,
-            settings: settings, claim: claim)
+            world: world, logger: logger, claim: claim)
         decisions.decideEach()
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool

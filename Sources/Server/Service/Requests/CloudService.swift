@@ -27,7 +27,7 @@ public final class CloudService: Sendable {
     public var settings: ServiceSettings { components.settings }
 
     /// A new UUID, which identifies an answer in the log.
-    package func newUUID() -> String { settings.newUUID() }
+    package func newUUID() -> String { settings.world.newUUID() }
 
     /// The bytes that requests and answers may hold.
     package var memory: MemoryBudget { components.memory }

@@ -77,7 +77,8 @@ public final class ServiceComponents: Sendable {
     var savingRecords: RecordsModify.Stores {
         RecordsModify.Stores(
             schemas: schemas, indexes: indexes, records: records, longChanges: longChanges,
-            tombstones: tombstones, directory: directory, settings: settings)
+            tombstones: tombstones, directory: directory, world: settings.world,
+            logger: settings.logger)
     }
 
     /// Makes the calls to the endpoints.
