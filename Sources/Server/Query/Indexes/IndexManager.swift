@@ -220,28 +220,6 @@ package final class IndexManager: Sendable {
         }
     }
 
-    // MARK: Conforming to the schema
-
-    /// Creates an index. It is readable immediately if there is no record of the type yet.
-    @discardableResult
-    static func createIndex(
-        _ definition: IndexRow.Definition, in writer: any StoreWriter
-    ) throws -> IndexRow {
-        let names = try writer.indexes(ofType: definition.recordType)
-            .first { $0.definition.kind == .name && $0.phase != .dropping }
-        let isComplete: Bool
-        if let names {
-            isComplete =
-                try names.phase == .readable
-                && writer.zones().allSatisfy { zone in
-                    try writer.entryCount(of: names.key, in: zone.key, within: .all, limit: 1) == 0
-                }
-        } else {
-            isComplete = try !writer.hasRecordsOlderThanIndexes
-        }
-        return try writer.createIndex(definition, phase: isComplete ? .readable : .building)
-    }
-
     // MARK: Building
 
     private func startBuilding(in store: any RecordStore) async throws {

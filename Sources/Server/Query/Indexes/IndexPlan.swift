@@ -98,7 +98,7 @@ struct IndexPlan: Sendable {
                 guard compoundRoom > 0 else { continue }
                 compoundRoom -= 1
             }
-            let index = try IndexManager.createIndex(definition, in: writer)
+            let index = try RecordIndexing.createIndex(definition, in: writer)
             kept[definition] = index
             guard definition.kind != .name else { continue }
             room -= 1

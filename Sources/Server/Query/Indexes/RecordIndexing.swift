@@ -58,9 +58,29 @@ package struct RecordIndexing {
         if let known = indexes[recordType] { return known }
         var found = try writer.indexes(ofType: recordType).filter { $0.phase != .dropping }
         if !found.contains(where: { $0.definition.kind == .name }) {
-            found.append(try IndexManager.createIndex(.name(of: recordType), in: writer))
+            found.append(try Self.createIndex(.name(of: recordType), in: writer))
         }
         indexes[recordType] = found
         return found
+    }
+
+    /// Creates an index. It is readable immediately if there is no record of the type yet.
+    @discardableResult
+    static func createIndex(
+        _ definition: IndexRow.Definition, in writer: any StoreWriter
+    ) throws -> IndexRow {
+        let names = try writer.indexes(ofType: definition.recordType)
+            .first { $0.definition.kind == .name && $0.phase != .dropping }
+        let isComplete: Bool
+        if let names {
+            isComplete =
+                try names.phase == .readable
+                && writer.zones().allSatisfy { zone in
+                    try writer.entryCount(of: names.key, in: zone.key, within: .all, limit: 1) == 0
+                }
+        } else {
+            isComplete = try !writer.hasRecordsOlderThanIndexes
+        }
+        return try writer.createIndex(definition, phase: isComplete ? .readable : .building)
     }
 }

@@ -1,5 +1,6 @@
 import Logging
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// The accounts that this process is deleting, each once at a time.
@@ -7,9 +8,13 @@ import Synchronization
 /// The directory notes the deletion before anything is removed, so the next start of the service continues it.
 final class AccountEnds: Sendable {
     private let running = Mutex<[String: Task<Void, Never>]>([:])
-    private let settings: ServiceSettings
+    private let world: World
+    private let logger: Logger
 
-    init(settings: ServiceSettings) { self.settings = settings }
+    init(world: World, logger: Logger) {
+        self.world = world
+        self.logger = logger
+    }
 
     /// Starts the work that deletes an account, unless it is running already. It continues when no request waits for
     /// it.
@@ -18,11 +23,11 @@ final class AccountEnds: Sendable {
     ) -> Task<Void, Never> {
         running.withLock { running in
             if let task = running[userRecordName] { return task }
-            let task = settings.world.startTask("end of an account") { [self] in
+            let task = world.startTask("end of an account") { [self] in
                 do {
                     try await work()
                 } catch {
-                    settings.logger.warning(
+                    logger.warning(
                         "An account could not be removed; it is tried again at the next start.",
                         metadata: ["user": "\(userRecordName)", "error": "\(type(of: error))"])
                 }

@@ -60,7 +60,7 @@ extension Accounts {
                 """)
         }
         try await createContainer(address)
-        let token = settings.newIdentifier() + settings.newIdentifier()
+        let token = settings.world.newIdentifier() + settings.world.newIdentifier()
         try await directory.put(
             APITokenRow(
                 token: token, address: address, name: name, allowedOrigins: allowedOrigins,
@@ -215,7 +215,7 @@ extension Accounts {
                 "The key's name has more than 255 bytes; give a shorter one.")
         }
         try await createContainer(address)
-        let identifier = settings.newIdentifier() + settings.newIdentifier()
+        let identifier = settings.world.newIdentifier() + settings.world.newIdentifier()
         let user = try await directory.insert(newUser(named: "key \(identifier)"))
         let key = ServerKeyRow(
             identifier: identifier, address: address, name: name, publicKey: pem,

@@ -84,7 +84,7 @@ extension Accounts {
         guard (8...256).contains(password.count), password.utf8.count <= 1_024 else {
             throw SignInRefusal.badPassword
         }
-        let salt = PasswordHash.newSalt(settings)
+        let salt = PasswordHash.newSalt(settings.world)
         let cost = settings.accounts.passwordCost
         return try await passwords.run(from: networkAddress, cost: cost) {
             try PasswordHash(password, salt: salt, cost: cost).text

@@ -280,7 +280,7 @@ public final class Accounts: Sendable {
     ) async throws -> SignIn {
         let now = settings.world.nowMilliseconds()
         let session = SessionRow(
-            identifier: settings.newIdentifier(), userRecordName: userRecordName,
+            identifier: settings.world.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
         try await deleteOldSessions(now)
         try await directory.put(session)
@@ -333,7 +333,7 @@ public final class Accounts: Sendable {
 
     func newUser(named name: String) -> UserRow {
         UserRow(
-            recordName: "_" + settings.newIdentifier(), name: name,
+            recordName: "_" + settings.world.newIdentifier(), name: name,
             createdMilliseconds: settings.world.nowMilliseconds())
     }
 }

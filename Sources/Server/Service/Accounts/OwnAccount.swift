@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 
 /// A person's own account, as its page shows it.
@@ -14,11 +15,11 @@ package struct OwnAccount: Sendable {
 struct AccountSelfService: Sendable {
     let accounts: Accounts
     let directory: any Directory
-    let settings: ServiceSettings
+    let world: World
     let signerSource: TokenSignerSource
     let watch: DirectoryWatch
 
-    private var now: Int64 { settings.world.nowMilliseconds() }
+    private var now: Int64 { world.nowMilliseconds() }
 
     /// Opens the account of a person who enters the right e-mail address and password.
     ///

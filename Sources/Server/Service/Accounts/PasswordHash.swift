@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Dispatch
 import StratusRecords
+import StratusRuntime
 import Synchronization
 
 /// A password as it is stored: `$scrypt$ln=15,r=8,p=3$<salt>$<key>`, the salt and key in base64.
@@ -54,8 +55,8 @@ public struct PasswordHash: Hashable, Sendable {
         key = try Self.key(password, salt: salt, cost: cost)
     }
 
-    static func newSalt(_ settings: ServiceSettings) -> [UInt8] {
-        settings.world.randomBytes(saltBytes)
+    static func newSalt(_ world: World) -> [UInt8] {
+        world.randomBytes(saltBytes)
     }
 
     func matches(_ password: String) throws -> Bool {

@@ -162,7 +162,8 @@ struct SignInCounter: Sendable {
 
     /// A token for a form, and the secret that its browser keeps in a cookie.
     func formToken(secret: String?) async throws -> (token: String, secret: String) {
-        let secret = secret.flatMap { $0.utf8.count == 32 ? $0 : nil } ?? settings.newIdentifier()
+        let secret =
+            secret.flatMap { $0.utf8.count == 32 ? $0 : nil } ?? settings.world.newIdentifier()
         let token = FormToken(secret: secret, issuedMilliseconds: settings.world.nowMilliseconds())
         return (token.text(signedBy: try await signerSource.signer()), secret)
     }

@@ -9,7 +9,8 @@ import StratusWire
 /// There is no ``RequestContext`` here: these requests go to no endpoint, so no fault changes their limits, and their
 /// bytes may arrive for hours, so they have no single moment. Limits and time are the service's.
 struct AssetByteTransfer: Sendable {
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
     let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
@@ -44,7 +45,7 @@ struct AssetByteTransfer: Sendable {
     func uploadAddress(_ token: String) async throws -> (UploadAddress, TokenSigner) {
         let signer = try await signerSource.signer()
         guard let address = UploadAddress(text: token, signer: signer),
-            settings.world.nowMilliseconds() < address.endMilliseconds
+            world.nowMilliseconds() < address.endMilliseconds
         else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
         return (address, signer)
     }
@@ -55,15 +56,15 @@ struct AssetByteTransfer: Sendable {
         _ bytes: Int64, after kept: Int64, _ room: (bytes: Int64, error: ServiceError)
     ) throws {
         // The client may announce any number.
-        guard bytes <= settings.limits.assetBytes - kept else {
+        guard bytes <= limits.assetBytes - kept else {
             throw RequestFailure(
-                .assetTooLarge(limitBytes: settings.limits.assetBytes), unreadBody: .tooLarge)
+                .assetTooLarge(limitBytes: limits.assetBytes), unreadBody: .tooLarge)
         }
         guard bytes <= room.bytes - kept else { throw room.error }
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
-        let cost = settings.limits.cost(ofBytes: Int(bytes))
+        let cost = limits.cost(ofBytes: Int(bytes))
         meter.charge(sender, cost)
         heavy?.charge(sender, cost)
     }
@@ -80,8 +81,8 @@ struct AssetByteTransfer: Sendable {
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
             user: address.user, sha256: row.blob.sha256,
-            endMilliseconds: settings.world.nowMilliseconds()
-                + Int64(settings.limits.assetReceiptSeconds * 1_000),
+            endMilliseconds: world.nowMilliseconds()
+                + Int64(limits.assetReceiptSeconds * 1_000),
             fileName: fileName
         ).text(signedBy: signer)
         return AssetsUpload.Uploaded(singleFile: asset)
@@ -91,8 +92,7 @@ struct AssetByteTransfer: Sendable {
     func freeAssetBytes(
         in database: DatabaseAddress
     ) async throws -> (bytes: Int64, error: ServiceError) {
-        let limits = settings.limits
-        return try await databases.store(for: database).read { reader in
+        try await databases.store(for: database).read { [limits] reader in
             let quota = try Self.quota(of: database, limits, reader)
             return (quota.freeAssetBytes, quota.error)
         }
@@ -131,9 +131,8 @@ struct AssetByteTransfer: Sendable {
     /// The quota is checked again: other uploads may have taken the room since this one began. An earlier blob whose
     /// file was lost gets its content again.
     func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
-        let limits = settings.limits
         let admission: Result<AssetRow, ServiceError> = try await databases.store(for: database)
-            .write { writer in
+            .write { [limits] writer in
                 if try writer.asset(new.blob.sha256) == nil {
                     let quota = try Self.quota(of: database, limits, writer)
                     guard new.sizeBytes <= quota.freeAssetBytes else {
@@ -220,9 +219,9 @@ struct AssetByteTransfer: Sendable {
     func keep(
         _ writer: any BlobWriter, _ digest: SHA256, sizeBytes: Int64
     ) async throws -> AssetRow {
-        let now = settings.world.nowMilliseconds()
+        let now = world.nowMilliseconds()
         let blob = BlobName(
-            sha256: Array(digest.finalize()), generation: settings.world.randomNumber())
+            sha256: Array(digest.finalize()), generation: world.randomNumber())
         try await writer.keep(as: blob, atMilliseconds: now)
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }
@@ -233,7 +232,7 @@ struct AssetByteTransfer: Sendable {
     ) async throws -> AssetDownload {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
-            settings.world.nowMilliseconds() < address.endMilliseconds,
+            world.nowMilliseconds() < address.endMilliseconds,
             let reader = try await storage.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress

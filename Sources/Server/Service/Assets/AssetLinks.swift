@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -14,15 +15,15 @@ public struct AssetLinks {
 
     private let signer: TokenSigner
     private let context: RequestContext
-    private let settings: ServiceSettings
+    private let world: World
     private let endMilliseconds: Int64
     private var addresses: [Key: [UInt8]] = [:]
 
-    /// - Parameter settings: Makes the identifiers of failures.
-    init(signer: TokenSigner, context: RequestContext, settings: ServiceSettings) {
+    /// - Parameter world: Makes the identifiers of failures.
+    init(signer: TokenSigner, context: RequestContext, world: World) {
         self.signer = signer
         self.context = context
-        self.settings = settings
+        self.world = world
         endMilliseconds =
             context.nowMilliseconds
             + Int64(context.limits.downloadAddressSeconds * 1_000)
@@ -39,7 +40,7 @@ public struct AssetLinks {
             result = .record(linked(record))
         case .failure(let failure):
             var failure = failure
-            failure.uuid = settings.newUUID()
+            failure.uuid = world.newUUID()
             failure.serverRecord = failure.serverRecord.map { linked($0) }
             failure.ancestorRecord = failure.ancestorRecord.map { linked($0) }
             result = .failure(failure)

@@ -42,7 +42,7 @@ extension AssetsUpload: ServedEndpoint {
                 }
                 return .success(
                     Token(
-                        recordName: item.recordName ?? settings.newUUID(),
+                        recordName: item.recordName ?? settings.world.newUUID(),
                         fieldName: item.fieldName,
                         url: call.context.origin + UploadAddress.path + upload))
             })

@@ -215,6 +215,6 @@ extension ModifyTransaction {
             question, operations: plan.items.count, in: context,
             LongDeletion(
                 user: context.caller.userRecordName ?? "", device: context.caller.device,
-                milliseconds: nowMilliseconds, number: settings.world.randomNumber()))
+                milliseconds: nowMilliseconds, number: world.randomNumber()))
     }
 }

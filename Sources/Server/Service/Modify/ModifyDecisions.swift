@@ -1,4 +1,6 @@
+import Logging
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -18,7 +20,8 @@ struct ModifyDecisions {
     let context: RequestContext
     let nowMilliseconds: Int64
     /// Makes the identifiers of participants.
-    let settings: ServiceSettings
+    let world: World
+    let logger: Logger
     var decisions: [Decision] = []
     private(set) var indexByKey: [RecordKey: Int] = [:]
     /// For each record of the request, the saves that need it to exist.
@@ -34,14 +37,15 @@ struct ModifyDecisions {
 
     init(
         plan: ModifyPlan, stored: StoredRecords, context: RequestContext, nowMilliseconds: Int64,
-        settings: ServiceSettings, claim: CascadeClaim? = nil
+        world: World, logger: Logger, claim: CascadeClaim? = nil
     ) {
         self.claim = claim
         self.plan = plan
         self.stored = stored
         self.context = context
         self.nowMilliseconds = nowMilliseconds
-        self.settings = settings
+        self.world = world
+        self.logger = logger
     }
 
     // MARK: Each operation by itself
@@ -133,7 +137,7 @@ struct ModifyDecisions {
     func unreadable(
         _ operation: PlannedOperation, _ sentence: String, _ error: any Error
     ) -> Decision {
-        settings.logger.error(
+        logger.error(
             "A stored record cannot be read, so an operation on it was refused. Run stratus doctor.",
             metadata: [
                 "database": "\(context.address)", "zone": "\(operation.key.zoneName)",

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -52,9 +53,9 @@ struct ModifyPlan: Sendable {
     static func make(
         _ request: RecordsModify.Request, in context: RequestContext, _ store: any RecordStore,
         _ schemas: SchemaCache, _ directory: any Directory, _ signer: TokenSigner,
-        _ settings: ServiceSettings
+        _ world: World
     ) async throws -> ModifyPlan {
-        let keys = try keys(of: request, in: context, settings)
+        let keys = try keys(of: request, in: context, world)
         let stored = try await rowsNeeded(for: request, keys, in: context, store: store)
         let assets = try await AssetClaims.make(
             request, keys, in: context, store: store, signer: signer)
@@ -65,7 +66,7 @@ struct ModifyPlan: Sendable {
         for _ in 0..<8 {
             var planning = ModifyPlanning(
                 request: request, context: context, schema: schema, stored: stored,
-                assets: assets, person: person, settings: settings)
+                assets: assets, person: person, world: world)
             let items = zip(request.operations, keys).map { planning.item($0, $1) }
             let growth = planning.growth
             guard !growth.isEmpty, !isDoomed(items, request) else {
@@ -102,7 +103,7 @@ struct ModifyPlan: Sendable {
 
     /// The record of each operation; nil when the caller can have no such zone.
     private static func keys(
-        of request: RecordsModify.Request, in context: RequestContext, _ settings: ServiceSettings
+        of request: RecordsModify.Request, in context: RequestContext, _ world: World
     ) throws -> [RecordKey?] {
         var seen: Set<RecordKey> = []
         return try request.operations.map { operation in
@@ -110,7 +111,7 @@ struct ModifyPlan: Sendable {
             guard let zoneName = context.zoneName(zoneID) else { return nil }
             let isNew = operation.kind == .create
             let name =
-                operation.record.recordName ?? (isNew ? settings.newUUID() : "")
+                operation.record.recordName ?? (isNew ? world.newUUID() : "")
             let key = RecordKey(zoneName: zoneName, name: name)
             guard name.isEmpty || seen.insert(key).inserted else {
                 throw ServiceError.invalid(
@@ -150,6 +151,38 @@ struct ModifyPlan: Sendable {
             }
             return rows
         }
+    }
+}
+
+extension ModifyPlan {
+    /// The identity of the caller for shares, when the request saves one.
+    static func sharingPerson(
+        of request: RecordsModify.Request, _ keys: [RecordKey?], _ stored: [RecordKey: RecordRow],
+        in context: RequestContext, _ directory: any Directory
+    ) async throws -> ParticipantIdentity? {
+        guard context.scope == .private else { return nil }
+        let savesShare = zip(request.operations, keys).contains { operation, key in
+            let type = operation.record.recordType ?? key.flatMap { stored[$0]?.type }
+            return type == ShareDictionary.recordType
+        }
+        return savesShare ? try await context.participantIdentity(in: directory) : nil
+    }
+
+    /// The short GUIDs that were made for the request.
+    var shortGUIDs: [String] {
+        items.compactMap { item in
+            if case .ready(let operation) = item { operation.shortGUID } else { nil }
+        }
+    }
+
+    /// Stores the targets of the links before the shares exist, so that a link that a client received is never lost.
+    func registerShortGUIDs(
+        in context: RequestContext, _ directory: any Directory
+    ) async throws {
+        let drawn = shortGUIDs
+        guard !drawn.isEmpty, let owner = context.caller.userRecordName else { return }
+        try await directory.put(
+            drawn.map { ShortGUIDRow(shortGUID: $0, address: context.address, owner: owner) })
     }
 }
 
@@ -220,4 +253,11 @@ struct PlannedOperation: Sendable {
             payload = RecordFields.values(fields).encoded()
         }
     }
+}
+
+/// What an operation changes in a share, as far as it is known before the transaction.
+struct PlannedShare: Sendable {
+    var wanted: ShareDictionary
+    /// The owner; nil in the shared database, where administrators save.
+    var person: ParticipantIdentity?
 }

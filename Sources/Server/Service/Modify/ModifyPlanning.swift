@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -18,12 +19,12 @@ struct ModifyPlanning {
     /// The caller, when shares are saved.
     let person: ParticipantIdentity?
     /// Makes the short GUIDs of new links.
-    let settings: ServiceSettings
+    let world: World
 
     init(
         request: RecordsModify.Request, context: RequestContext, schema: ContainerSchema,
         stored: [RecordKey: RecordRow], assets: AssetClaims, person: ParticipantIdentity?,
-        settings: ServiceSettings
+        world: World
     ) {
         self.request = request
         self.context = context
@@ -32,14 +33,14 @@ struct ModifyPlanning {
         self.stored = stored
         self.assets = assets
         self.person = person
-        self.settings = settings
+        self.world = world
     }
 
     mutating func item(_ operation: RecordsModify.Operation, _ key: RecordKey?) -> ModifyPlan.Item {
         guard let key else {
             let failure = RecordFailure(
                 recordName: operation.record.recordName
-                    ?? (operation.kind == .create ? settings.newUUID() : nil),
+                    ?? (operation.kind == .create ? world.newUUID() : nil),
                 zoneID: operation.record.zoneID ?? request.zoneID, error: .zoneNotFound)
             return .refused(failure, zoneName: nil)
         }
@@ -226,5 +227,51 @@ struct ModifyPlanning {
         return targets.filter {
             !old.contains(ActingReference(target: $0.name, action: action))
         }
+    }
+}
+
+extension ModifyPlanning {
+    /// Checks the sharing data of an operation. The transaction decides whether the record to share exists and may be
+    /// shared.
+    func planSharing(
+        of record: RecordDictionary, type recordType: String, into planned: inout PlannedOperation
+    ) throws {
+        let isShare = recordType == ShareDictionary.recordType
+        guard isShare == (planned.key.name == ShareDictionary.zoneShareName) || isShare else {
+            throw ServiceError.invalid(
+                "The record's name is reserved for the share of a zone; use another name.")
+        }
+        guard isShare || record.createShortGUID else { return }
+        guard context.scope != .public else {
+            throw ServiceError.wrongDatabase(
+                "The public database has no shares; share records of the private database.")
+        }
+        // A participant cannot create links; the transaction decides who may change a share.
+        let isOwner = context.scope == .private
+        guard isOwner || isShare && planned.kind != .create else { throw ServiceError.notPermitted }
+        guard planned.key.zoneName != ZoneID.defaultZoneName else {
+            throw ServiceError.invalid(
+                "A record of the default zone cannot be shared; use a custom zone.")
+        }
+        if isOwner, !isShare || planned.kind == .create || planned.kind.isForced {
+            planned.shortGUID = world.newShortGUID()
+        }
+        guard isShare else { return }
+        let wanted = record.share ?? ShareDictionary()
+        let isZoneShare = planned.key.name == ShareDictionary.zoneShareName
+        if let root = wanted.root {
+            guard !isZoneShare, Names.isRecordName(root.recordName),
+                root.recordName != planned.key.name
+            else { throw ServiceError.shareWithoutRoot }
+            planned.required.append(
+                RecordKey(zoneName: planned.key.zoneName, name: root.recordName))
+        } else if planned.kind == .create, !isZoneShare {
+            throw ServiceError.shareWithoutRoot
+        }
+        if case .some = record.parentRecordName {
+            throw ServiceError.invalid(
+                "The share has a parent, which no share can have; leave it out.")
+        }
+        planned.share = PlannedShare(wanted: wanted, person: person)
     }
 }

@@ -1,5 +1,7 @@
 import Algorithms
+import Logging
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -17,13 +19,32 @@ struct ModifyOutcome: Sendable {
     var carriedWritten = 0
 }
 
+/// The work that is left after a modify request's commit.
+struct SharingOutcome: Sendable {
+    /// Short GUIDs that were made and not needed, or belonged to shares that ended.
+    var unusedShortGUIDs: [String] = []
+
+    func forgetShortGUIDs(_ directory: any Directory, _ logger: Logger) async {
+        guard !unusedShortGUIDs.isEmpty else { return }
+        do {
+            try await directory.deleteShortGUIDs(unusedShortGUIDs)
+        } catch {
+            // The links stay, but lead nowhere: the owner's database has no such share. The request itself succeeded.
+            logger.warning(
+                "The links of ended shares could not be removed from the directory. They stay there, and open nothing.",
+                metadata: ["count": "\(unusedShortGUIDs.count)", "error": "\(error)"])
+        }
+    }
+}
+
 /// The part of a modify request that runs inside the store's transaction: read, decide, write.
 struct ModifyTransaction: Sendable {
     let request: RecordsModify.Request
     let plan: ModifyPlan
     let context: RequestContext
     let nowMilliseconds: Int64
-    let settings: ServiceSettings
+    let world: World
+    let logger: Logger
     /// Makes the change tokens of callers who ask for one.
     let signer: TokenSigner
 
@@ -50,7 +71,7 @@ struct ModifyTransaction: Sendable {
             plan, context, reader: writer, claim: claim?.text, hold: { held?.take($0) })
         var decisions = ModifyDecisions(
             plan: plan, stored: stored, context: context, nowMilliseconds: nowMilliseconds,
-            settings: settings, claim: claim)
+            world: world, logger: logger, claim: claim)
         decisions.decideEach()
         let quota = try Quota(in: context, reader: writer)
         var hasRefused: Bool
@@ -252,5 +273,29 @@ struct StoredRecords {
 
     private func canRead(_ row: RecordRow, _ key: RecordKey) -> Bool {
         rights[key.zoneName]?.canRead(row) ?? false
+    }
+}
+
+extension StoreReader {
+    /// Reads records in slices, so that no more of them is held than there is room for.
+    ///
+    /// - Parameters:
+    ///   - room: The bytes that the records may have; their size is subtracted.
+    ///   - hold: Counts their bytes against the memory of the request that reads them.
+    /// - Throws: `tooLarge` when there is no room.
+    func records(
+        named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,
+        hold: (_ bytes: Int) throws -> Void
+    ) throws -> [String: RecordRow] {
+        var rows: [String: RecordRow] = [:]
+        for slice in names.chunks(ofCount: 16) {
+            let found = try records(named: Array(slice), in: zone)
+            let bytes = found.values.reduce(0) { $0 + $1.payload.count }
+            room -= bytes
+            guard room >= 0 else { throw tooLarge }
+            try hold(bytes)
+            rows.merge(found) { first, _ in first }
+        }
+        return rows
     }
 }

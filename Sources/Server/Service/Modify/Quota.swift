@@ -44,21 +44,3 @@ struct Quota: Sendable {
         return true
     }
 }
-
-extension ModifyDecisions {
-    /// Fails the operations for which there is no room, in the order of the request; bytes that the same request frees
-    /// count first.
-    ///
-    /// - Returns: Whether something failed.
-    mutating func apply(_ quota: Quota) -> Bool {
-        var quota = quota
-        let growths = plan.items.indices.map { ($0, growthBytes(of: $0)) }
-        for (_, bytes) in growths where bytes < 0 { _ = quota.takeRecordBytes(bytes) }
-        var hasFailed = false
-        for (index, bytes) in growths where bytes > 0 && !quota.takeRecordBytes(bytes) {
-            fail(index, quota.error)
-            hasFailed = true
-        }
-        return hasFailed
-    }
-}

@@ -1,5 +1,7 @@
+import Logging
 import StratusQuery
 import StratusRecords
+import StratusRuntime
 import StratusSchema
 import StratusStorage
 import StratusWire
@@ -9,7 +11,7 @@ import StratusWire
 /// Where it is decided:
 /// - conflicts, and whether a record may be created or written: `refusal(of:old:)` in
 ///   ModifyDecisions.swift, by `RecordAccess`; what a participant may: `sharingRefusal(of:old:)` in
-///   ShareDecisions.swift, by `ZoneRights`;
+///   ModifyDecisions+Sharing.swift, by `ZoneRights`;
 /// - what fails with others, in atomic zones and by references:
 ///   `ModifyDecisions.decideTogether(isAtomic:reader:)`;
 /// - how large a batch may be: `answer(_:)` here counts operations, `ModifyPlanning` fields and
@@ -58,19 +60,19 @@ extension RecordsModify: ServedEndpoint {
             named: request.operations.compactMap(\.record.recordName), in: context, store: store,
             stores.records)
         let plan = try await ModifyPlan.make(
-            request, in: context, store, stores.schemas, stores.directory, signer, stores.settings)
+            request, in: context, store, stores.schemas, stores.directory, signer, stores.world)
         try await stores.indexes.prepare(
             plan.recordTypes, of: stores.schemas.schema(of: context.address), in: store)
         let transaction = ModifyTransaction(
             request: request, plan: plan, context: context,
-            nowMilliseconds: context.nowMilliseconds, settings: stores.settings,
+            nowMilliseconds: context.nowMilliseconds, world: stores.world, logger: stores.logger,
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
         let outcome = try await transaction.run(on: store, stores.records, stores.longChanges)
         context.work.add(recordsRead: outcome.carriedRead)
         context.work.add(recordsWritten: outcome.carriedWritten)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
-        await outcome.sharing.forgetShortGUIDs(stores.directory, stores.settings.logger)
+        await outcome.sharing.forgetShortGUIDs(stores.directory, stores.logger)
         stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
         if let failure = outcome.failure { throw failure }
         return outcome.answer
@@ -91,7 +93,7 @@ extension RecordsModify {
             .failure(
                 RecordFailure(
                     recordName: operation.record.recordName
-                        ?? (operation.kind == .create ? stores.settings.newUUID() : nil),
+                        ?? (operation.kind == .create ? stores.world.newUUID() : nil),
                     zoneID: operation.record.zoneID ?? request.zoneID, error: error))
         }
         var syncToken: String?
@@ -125,6 +127,7 @@ extension RecordsModify {
         let tombstones: TombstonePurge
         let directory: any Directory
         /// Makes new names.
-        let settings: ServiceSettings
+        let world: World
+        let logger: Logger
     }
 }

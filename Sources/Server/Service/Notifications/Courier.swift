@@ -31,9 +31,9 @@ actor Courier {
     private var lastPoll: UInt64 = 0
     private var lastSweepMilliseconds: Int64 = 0
 
-    init(settings: ServiceSettings) {
-        limits = settings.limits
-        world = settings.world
+    init(limits: Limits, world: World) {
+        self.limits = limits
+        self.world = world
     }
 
     // MARK: Delivery

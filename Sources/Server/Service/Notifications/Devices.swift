@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -6,13 +7,14 @@ import StratusWire
 /// service.
 struct Devices: Sendable {
     let directory: any Directory
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
     let courier: Courier
     let pushes: PushQueue?
 
     /// A user's registered devices whose tokens have not expired.
     func listeners(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
-        let now = settings.world.nowMilliseconds()
+        let now = world.nowMilliseconds()
         return try await directory.devices(of: user, in: address).filter {
             $0.isRegistered && now - $0.lastUsedMilliseconds < lifetimeMilliseconds(of: $0.channel)
         }
@@ -21,7 +23,7 @@ struct Devices: Sendable {
     func lifetimeMilliseconds(of channel: DeviceRow.Channel) -> Int64 {
         let seconds =
             channel == .courier
-            ? settings.limits.pushTokenSeconds : settings.limits.apnsTokenSeconds
+            ? limits.pushTokenSeconds : limits.apnsTokenSeconds
         return Int64(seconds * 1_000)
     }
 
@@ -39,9 +41,9 @@ struct Devices: Sendable {
             .filter { $0.pushToken != device.pushToken }
         let same = others.filter { $0.clientID == device.clientID }
         let surplus = Set(
-            same.dropLast(settings.limits.pushTokensPerDevice - 1).map(\.pushToken))
+            same.dropLast(limits.pushTokensPerDevice - 1).map(\.pushToken))
         let rest = others.filter { !surplus.contains($0.pushToken) }
-        let old = rest.dropLast(settings.limits.devicesPerUser - 1).map(\.pushToken)
+        let old = rest.dropLast(limits.devicesPerUser - 1).map(\.pushToken)
         for pushToken in surplus.sorted() + old {
             try await delete(pushToken, in: device.address)
         }
@@ -57,7 +59,7 @@ struct Devices: Sendable {
 
     /// Checks a long poll's push token and notes that it is in use.
     func renew(pushToken: String) async throws {
-        let now = settings.world.nowMilliseconds()
+        let now = world.nowMilliseconds()
         let lifetime = lifetimeMilliseconds(of: .courier)
         let devices = try await directory.devices(pushToken: pushToken)
             .filter { $0.channel == .courier }

@@ -233,7 +233,9 @@ final class Notifications: Sendable {
             do {
                 if cursor.hasLeft {
                     let store = try await storage.store(for: address)
-                    try await store.write { try cursor.dequeue(in: $0) }
+                    try await store.write { writer in
+                        if let through = cursor.takeLeft() { try writer.dequeue(through: through) }
+                    }
                 }
             } catch {
                 // The rows stay and nothing is lost: a later save removes them, or they are dispatched again at the
@@ -279,16 +281,16 @@ extension Notifications {
             numbers.withLock { $0.dispatched = max($0.dispatched, identifier) }
         }
 
-        /// Removes what was dispatched, as a part of a transaction that runs anyway.
+        /// The last event that was dispatched, for a transaction that removes the rows through it; nil when none are
+        /// left.
         ///
         /// If the transaction is rolled back, the rows stay until one with a later number removes them.
-        func dequeue(in writer: any StoreWriter) throws {
-            let through: Int64? = numbers.withLock { numbers in
+        func takeLeft() -> Int64? {
+            numbers.withLock { numbers in
                 guard numbers.dispatched > numbers.dequeued else { return nil }
                 numbers.dequeued = numbers.dispatched
                 return numbers.dispatched
             }
-            if let through { try writer.dequeue(through: through) }
         }
     }
 }

@@ -16,7 +16,7 @@ extension SubscriptionsModify: ServedEndpoint {
         let operations = call.request.items.map { operation in
             var operation = operation
             if operation.kind != .delete, operation.subscription.subscriptionID == nil {
-                operation.subscription.subscriptionID = call.components.settings.newUUID()
+                operation.subscription.subscriptionID = call.components.settings.world.newUUID()
             }
             return operation
         }

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -10,9 +11,8 @@ extension TokensCreate: ServedEndpoint {
     /// The address of the long poll begins with the origin of the service; in process it is only a path.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         _ = try pushEnvironment(call.request.apnsEnvironment, of: call.request.clientID)
-        let settings = call.components.settings
         let device = DeviceRow(
-            pushToken: newPushToken(settings), address: call.context.address,
+            pushToken: newPushToken(call.components.settings.world), address: call.context.address,
             userRecordName: try call.context.user(),
             clientID: call.request.clientID ?? call.context.caller.device,
             lastUsedMilliseconds: call.context.nowMilliseconds, isRegistered: false)
@@ -26,9 +26,9 @@ extension TokensCreate: ServedEndpoint {
 
     /// Random bytes in base64 that needs no escaping in an address: 33 bytes need no padding, and two letters replace
     /// the two signs.
-    private static func newPushToken(_ settings: ServiceSettings) -> String {
+    private static func newPushToken(_ world: World) -> String {
         String(
-            Base64.text(settings.world.randomBytes(33)).map {
+            Base64.text(world.randomBytes(33)).map {
                 $0 == "+" ? "A" : $0 == "/" ? "B" : $0
             })
     }

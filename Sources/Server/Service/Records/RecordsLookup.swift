@@ -1,4 +1,3 @@
-import Algorithms
 import StratusRecords
 import StratusSchema
 import StratusStorage
@@ -129,29 +128,5 @@ extension RecordsLookup {
                 return answer.records
             })
         return Answer(records: results, syncToken: syncToken)
-    }
-}
-
-extension StoreReader {
-    /// Reads records in slices, so that no more of them is held than there is room for.
-    ///
-    /// - Parameters:
-    ///   - room: The bytes that the records may have; their size is subtracted.
-    ///   - hold: Counts their bytes against the memory of the request that reads them.
-    /// - Throws: `tooLarge` when there is no room.
-    func records(
-        named names: [String], in zone: ZoneRow.Key, room: inout Int, tooLarge: ServiceError,
-        hold: (_ bytes: Int) throws -> Void
-    ) throws -> [String: RecordRow] {
-        var rows: [String: RecordRow] = [:]
-        for slice in names.chunks(ofCount: 16) {
-            let found = try records(named: Array(slice), in: zone)
-            let bytes = found.values.reduce(0) { $0 + $1.payload.count }
-            room -= bytes
-            guard room >= 0 else { throw tooLarge }
-            try hold(bytes)
-            rows.merge(found) { first, _ in first }
-        }
-        return rows
     }
 }

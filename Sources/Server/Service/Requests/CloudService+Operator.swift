@@ -61,12 +61,12 @@ extension CloudService {
 
     private var databaseUpkeep: DatabaseUpkeep {
         DatabaseUpkeep(
-            storage: storage, tombstones: components.tombstones, settings: settings)
+            storage: storage, tombstones: components.tombstones, world: settings.world)
     }
 
     private var assetCollector: AssetCollector {
         AssetCollector(
-            settings: settings, storage: storage, databases: components.databases,
-            errors: components.errors)
+            limits: settings.limits, world: settings.world, storage: storage,
+            databases: components.databases, errors: components.errors)
     }
 }

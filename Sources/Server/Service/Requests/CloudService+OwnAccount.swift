@@ -5,7 +5,7 @@ import StratusStorage
 extension CloudService {
     private var selfService: AccountSelfService {
         AccountSelfService(
-            accounts: accounts, directory: components.directory, settings: settings,
+            accounts: accounts, directory: components.directory, world: settings.world,
             signerSource: components.signerSource, watch: pipeline.watch)
     }
 

@@ -27,7 +27,7 @@ public final class CloudService: Sendable {
     public var settings: ServiceSettings { components.settings }
 
     /// A new UUID, which identifies an answer in the log.
-    package func newUUID() -> String { settings.newUUID() }
+    package func newUUID() -> String { settings.world.newUUID() }
 
     /// The bytes that requests and answers may hold.
     package var memory: MemoryBudget { components.memory }
@@ -45,8 +45,7 @@ public final class CloudService: Sendable {
             components: components,
             faults: faults.map { script in
                 FaultMiddleware(
-                    script: script, settings: settings,
-                    zones: components.zoneRemoval)
+                    script: script, world: settings.world, zones: components.zoneRemoval)
             })
     }
 
@@ -215,8 +214,8 @@ public final class CloudService: Sendable {
 
     private var assetTransfer: AssetByteTransfer {
         AssetByteTransfer(
-            settings: settings, storage: storage, databases: components.databases,
-            signerSource: components.signerSource, heavy: pipeline.heavy,
-            meter: pipeline.meter, uploads: components.uploads)
+            limits: settings.limits, world: settings.world, storage: storage,
+            databases: components.databases, signerSource: components.signerSource,
+            heavy: pipeline.heavy, meter: pipeline.meter, uploads: components.uploads)
     }
 }

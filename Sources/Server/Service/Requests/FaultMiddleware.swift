@@ -1,11 +1,12 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
 /// Wraps the answering of every request in a service for development, and injects the faults of the fault script.
 struct FaultMiddleware: Sendable {
     let script: FaultScript
-    let settings: ServiceSettings
+    let world: World
     let zones: ZoneRemoval
 
     /// Answers a request, with the fault that the script has for it, if any.
@@ -15,8 +16,8 @@ struct FaultMiddleware: Sendable {
             switch fault.effect {
             case .answer(let error): throw error
             case .delay(let seconds):
-                try await settings.world.sleep(seconds)
-                call.context.nowMilliseconds = settings.world.nowMilliseconds()
+                try await world.sleep(seconds)
+                call.context.nowMilliseconds = world.nowMilliseconds()
             case .dropBeforeCommit: throw Self.connectionDropped
             case .dropAfterCommit:
                 _ = try await E.answer(call)

@@ -1,5 +1,6 @@
 import StratusMatching
 import StratusRecords
+import StratusSchema
 import StratusStorage
 import StratusWire
 
@@ -206,6 +207,23 @@ public struct RequestContext: Sendable {
         guard let name, name != ZoneID.currentUserName else { return true }
         if scope == .shared { return name == viewedOwner }
         return name == caller.userRecordName || scope == .public && name == "_defaultOwner"
+    }
+
+    // MARK: Grants
+
+    /// What grants allow the caller in the database of the request, by the current schema.
+    func recordAccess(by schemas: SchemaCache) async throws -> RecordAccess {
+        guard scope == .public else { return .unrestricted }
+        return recordAccess(try await schemas.schema(of: address))
+    }
+
+    /// What grants allow the caller in the database of the request.
+    func recordAccess(_ schema: ContainerSchema) -> RecordAccess {
+        if isForAccount, scope == .public, let user = caller.userRecordName {
+            return RecordAccess(ofAccount: user)
+        }
+        return scope == .public
+            ? RecordAccess(ofUser: caller.userRecordName, schema: schema) : .unrestricted
     }
 
     // MARK: The token for callers who send `getCurrentSyncToken`

@@ -61,7 +61,7 @@ final class RequestPipeline: Sendable {
     ) async throws -> E.Answer {
         var links = AssetLinks(
             signer: try await components.tokenSigner(), context: context,
-            settings: components.settings)
+            world: components.settings.world)
         do {
             let call = components.calls.call(endpoint, request, in: context)
             var answer =

@@ -41,10 +41,10 @@ public final class ServiceComponents: Sendable {
         indexes = IndexManager(
             limits: settings.limits, world: settings.world, logger: settings.logger)
         subscriptions = SubscriptionCache()
-        let courier = Courier(settings: settings)
+        let courier = Courier(limits: settings.limits, world: settings.world)
         self.courier = courier
         let devices = Devices(
-            directory: directory, settings: settings, courier: courier,
+            directory: directory, limits: settings.limits, world: settings.world, courier: courier,
             pushes: settings.pushDelivery.map {
                 PushQueue(directory: storage.directory, settings: settings, delivery: $0)
             })
@@ -62,7 +62,7 @@ public final class ServiceComponents: Sendable {
         longChanges = LongChanges(records: records, settings: settings)
         databases = Databases(
             storage: storage, notifications: notifications, longChanges: longChanges)
-        accountEnds = AccountEnds(settings: settings)
+        accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
         tombstones = TombstonePurge(settings: settings)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         errors = ErrorTranslation(logger: settings.logger)
@@ -71,13 +71,14 @@ public final class ServiceComponents: Sendable {
     var zoneRemoval: ZoneRemoval {
         ZoneRemoval(
             databases: databases, records: records, longChanges: longChanges, directory: directory,
-            settings: settings)
+            logger: settings.logger)
     }
 
     var savingRecords: RecordsModify.Stores {
         RecordsModify.Stores(
             schemas: schemas, indexes: indexes, records: records, longChanges: longChanges,
-            tombstones: tombstones, directory: directory, settings: settings)
+            tombstones: tombstones, directory: directory, world: settings.world,
+            logger: settings.logger)
     }
 
     /// Makes the calls to the endpoints.

@@ -59,14 +59,16 @@ public struct ServiceSettings: Sendable {
         self.logger = logger
         self.pushDelivery = pushDelivery
     }
+}
 
+extension World {
     /// A random identifier of 32 hexadecimal digits.
     func newIdentifier() -> String {
-        Hexadecimal.text(world.randomBytes(16))
+        Hexadecimal.text(randomBytes(16))
     }
 
     /// A random UUID (version 4, RFC 9562), in capitals as Apple's platforms print them.
     func newUUID() -> String {
-        world.makeUUID().uuidString
+        makeUUID().uuidString
     }
 }

@@ -1,4 +1,5 @@
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -18,7 +19,7 @@ extension RecordsAccept: ServedEndpoint {
             ) { followed in
                 try await ShareJoining(
                     followed: followed, context: call.context, databases: call.components.databases,
-                    records: call.components.records, settings: call.components.settings
+                    records: call.components.records, world: call.components.settings.world
                 ).join()
             })
     }
@@ -37,7 +38,7 @@ private struct ShareJoining: Sendable {
     let databases: Databases
     let records: RecordWriting
     /// Makes the participant's identifier.
-    let settings: ServiceSettings
+    let world: World
 
     /// - Throws: ``ServiceError`` when the link is not for the person: the same as for an unknown link.
     func join() async throws -> ShareMetadataDictionary {
@@ -84,7 +85,7 @@ private struct ShareJoining: Sendable {
             )
         }
         if part.status != .accepted {
-            try target.share.join(followed.person, in: context, settings)
+            try target.share.join(followed.person, in: context, world)
             target.row.modifiedMilliseconds = context.nowMilliseconds
             target.row.modifier = followed.person.userRecordName
             target.row.modifierDevice = context.caller.device

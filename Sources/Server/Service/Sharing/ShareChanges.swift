@@ -10,13 +10,13 @@ struct ShareChanges {
     /// Its moment is when participants are added, and its limits are those of the share.
     let context: RequestContext
     /// Makes the identifiers of participants.
-    let settings: ServiceSettings
+    let world: World
 
     /// A new share: the owner is a participant from the beginning.
     func newShare(root: String?, _ wanted: ShareDictionary) throws -> RecordSharing.Share {
         guard let owner else { throw ServiceError.notPermitted }
         let participant = ParticipantDictionary(
-            participantID: settings.newUUID(), userIdentity: owner.dictionary, role: .owner,
+            participantID: world.newUUID(), userIdentity: owner.dictionary, role: .owner,
             status: .accepted, permission: .readWrite,
             dateAddedMilliseconds: context.nowMilliseconds)
         let share = RecordSharing.Share(
@@ -145,7 +145,7 @@ struct ShareChanges {
         }
         let permission = participant.permission
         var dictionary = ParticipantDictionary(
-            participantID: settings.newUUID(), userIdentity: identity, role: .user,
+            participantID: world.newUUID(), userIdentity: identity, role: .user,
             status: .invited, permission: permission == .unknown ? .readOnly : permission,
             dateAddedMilliseconds: context.nowMilliseconds)
         dictionary.take(role: participant.role)
@@ -217,15 +217,15 @@ extension RecordSharing.Share {
     }
 }
 
-extension ServiceSettings {
+extension World {
     /// A random number that identifies the moment at which a participant gained access.
     func newMark() -> Int64 {
-        Int64(bitPattern: world.randomNumber())
+        Int64(bitPattern: randomNumber())
     }
 
     /// The short GUID of a link: 24 characters that need no escaping, of 18 random bytes. It cannot be guessed.
     func newShortGUID() -> String {
-        Base64.addressText(world.randomBytes(18))
+        Base64.addressText(randomBytes(18))
     }
 }
 
@@ -235,7 +235,7 @@ extension RecordSharing.Share {
     /// - Throws: ``ServiceError`` when the person is not invited and the share is not public, or when no
     ///   place is left.
     mutating func join(
-        _ person: ParticipantIdentity, in context: RequestContext, _ settings: ServiceSettings
+        _ person: ParticipantIdentity, in context: RequestContext, _ world: World
     ) throws {
         var dictionary: ParticipantDictionary
         let index = index(of: person)
@@ -249,7 +249,7 @@ extension RecordSharing.Share {
                 throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
             }
             dictionary = ParticipantDictionary(
-                participantID: settings.newUUID(), userIdentity: person.dictionary,
+                participantID: world.newUUID(), userIdentity: person.dictionary,
                 role: .publicUser, permission: publicPermission,
                 dateAddedMilliseconds: context.nowMilliseconds)
         }
@@ -263,7 +263,7 @@ extension RecordSharing.Share {
         if dictionary.userIdentity.lookupInfo?.isEmpty ?? true {
             dictionary.userIdentity.lookupInfo = person.dictionary.lookupInfo
         }
-        let joined = RecordSharing.Participant(dictionary: dictionary, since: settings.newMark())
+        let joined = RecordSharing.Participant(dictionary: dictionary, since: world.newMark())
         if let index { participants[index] = joined } else { participants.append(joined) }
     }
 

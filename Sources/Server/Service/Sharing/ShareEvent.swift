@@ -21,8 +21,6 @@ struct ShareEvent: Hashable, Sendable {
     var views: Set<View> = []
     /// The users who gained or lost access by it.
     var affected: Set<String> = []
-    /// The access before it.
-    private var audience: Set<ShareAccessRow> = []
 
     private static let format: UInt8 = 0x53
 
@@ -32,33 +30,11 @@ struct ShareEvent: Hashable, Sendable {
         self.device = device
     }
 
-    /// Must be created before anything of the change is written.
-    init(before reader: any StoreReader, _ zone: ZoneRow, user: String, device: String) throws {
-        self.init(zoneName: zone.name, user: user, device: device)
-        audience = Set(try reader.audience(of: zone.key))
-    }
-
-    /// The event for the end of a zone; nil when only its owner had access.
-    init?(
-        endOf zone: ZoneRow, user: String, device: String, _ reader: any StoreReader
-    ) throws {
-        self.init(zoneName: zone.name, user: user, device: device)
-        affected = Set(try reader.audience(of: zone.key).map(\.user))
-        if affected.isEmpty { return nil }
-    }
-
-    mutating func add(_ write: RecordWrite) {
-        for row in [write.row, write.old].compactMap({ $0 }) {
+    /// Adds the views in which a record is, and was before.
+    mutating func add(_ row: RecordRow, old: RecordRow?) {
+        for row in [row, old].compactMap({ $0 }) {
             views.insert(View(root: row.shareRoot, recordType: row.type))
         }
-    }
-
-    /// Adds the event to the outbox, unless it concerns no one.
-    mutating func enqueue(after writer: any StoreWriter, _ zone: ZoneRow) throws {
-        let after = Set(try writer.audience(of: zone.key))
-        affected = Set(audience.symmetricDifference(after).map(\.user))
-        guard !audience.isEmpty || !after.isEmpty else { return }
-        try writer.enqueue(bytes)
     }
 
     var bytes: [UInt8] {

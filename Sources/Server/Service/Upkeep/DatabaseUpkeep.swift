@@ -5,7 +5,7 @@ import StratusStorage
 struct DatabaseUpkeep: Sendable {
     let storage: any StorageEngine
     let tombstones: TombstonePurge
-    let settings: ServiceSettings
+    let world: World
 
     /// Begins a new epoch in every database.
     ///
@@ -25,7 +25,7 @@ struct DatabaseUpkeep: Sendable {
         var purged = 0
         _ = try await forEveryDatabase { store in
             purged += try await tombstones.purge(
-                store, settings.world.nowMilliseconds(), share: 0, ageSeconds: ageSeconds)
+                store, world.nowMilliseconds(), share: 0, ageSeconds: ageSeconds)
         }
         return purged
     }

@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 
@@ -7,7 +8,7 @@ struct ZoneRemoval: Sendable {
     let records: RecordWriting
     let longChanges: LongChanges
     let directory: any Directory
-    let settings: ServiceSettings
+    let logger: Logger
 
     /// - Returns: whether there was such a zone.
     func remove(
@@ -26,7 +27,7 @@ struct ZoneRemoval: Sendable {
         }
         guard let (links, isLong) = removal else { return false }
         if isLong { await longChanges.begin(store) }
-        await SharingOutcome(unusedShortGUIDs: links).forgetShortGUIDs(directory, settings.logger)
+        await SharingOutcome(unusedShortGUIDs: links).forgetShortGUIDs(directory, logger)
         return true
     }
 }

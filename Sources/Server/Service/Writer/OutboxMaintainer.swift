@@ -8,6 +8,8 @@ struct OutboxMaintainer: RecordMaintainer {
     private var zoneName = ""
     /// The event for the participants of shares; nil if nothing is shared.
     private var share: ShareEvent?
+    /// The access by shares before anything of the change is written.
+    private var audience: Set<ShareAccessRow> = []
     private var changes: [OutboxEvent.Change] = []
     private var hasEnqueued = false
 
@@ -21,26 +23,25 @@ struct OutboxMaintainer: RecordMaintainer {
 
     mutating func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) throws {
         zoneName = zone.name
-        share =
-            isShared
-            ? try ShareEvent(before: rows, zone, user: author.user, device: author.device) : nil
+        share = isShared ? shareEvent(zone) : nil
+        audience = isShared ? Set(try rows.audience(of: zone.key)) : []
         changes = []
         hasEnqueued = false
     }
 
     mutating func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
         try add(write.row, write.old == nil ? .recordCreated : .recordUpdated, in: rows)
     }
 
     /// Participants see a change; the owner, who sees the record as before, does not.
     mutating func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
     }
 
     /// The event of a deletion has the last state of the record.
     mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        share?.add(write)
+        share?.add(write.row, old: write.old)
         try add(write.old ?? write.row, .recordDeleted, in: rows)
     }
 
@@ -51,16 +52,16 @@ struct OutboxMaintainer: RecordMaintainer {
     mutating func finish(
         _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter
     ) throws {
-        try share?.enqueue(after: rows, zone)
+        try enqueueShare(of: zone, in: rows)
         guard author.subscriptions.wantsEvents, !changes.isEmpty || !hasEnqueued else { return }
         try enqueue(in: rows)
     }
 
     /// Enqueues the event for the participants, who are only known before the zone is removed.
     func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) throws {
-        if let end = try ShareEvent(endOf: zone, user: author.user, device: author.device, rows) {
-            try rows.enqueue(end.bytes)
-        }
+        var end = shareEvent(zone)
+        end.affected = Set(try rows.audience(of: zone.key).map(\.user))
+        if !end.affected.isEmpty { try rows.enqueue(end.bytes) }
         guard author.subscriptions.wantsEvents else { return }
         try rows.enqueue(
             OutboxEvent(zoneChangedBy: author, named: zone.name, subject: .zoneDeleted).bytes)
@@ -75,6 +76,19 @@ struct OutboxMaintainer: RecordMaintainer {
                 recordName: row.name, recordType: row.type, reason: reason,
                 row: author.subscriptions.wantsRow(ofType: row.type, reason) ? row : nil))
         if changes.count == Self.changesPerEvent { try enqueue(in: rows) }
+    }
+
+    private func shareEvent(_ zone: ZoneRow) -> ShareEvent {
+        ShareEvent(zoneName: zone.name, user: author.user, device: author.device)
+    }
+
+    /// Enqueues the event for the participants, unless no one had or got access.
+    private func enqueueShare(of zone: ZoneRow, in rows: any DerivedRowWriter) throws {
+        guard var share else { return }
+        let after = Set(try rows.audience(of: zone.key))
+        share.affected = Set(audience.symmetricDifference(after).map(\.user))
+        guard !audience.isEmpty || !after.isEmpty else { return }
+        try rows.enqueue(share.bytes)
     }
 
     private mutating func enqueue(in rows: any DerivedRowWriter) throws {

@@ -70,7 +70,7 @@ import Testing
             for definition in Self.marked.indexes(of: "Hut").sorted(by: { $0.field < $1.field })
             where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
             ) {
-                try IndexManager.createIndex(definition, in: writer)
+                try RecordIndexing.createIndex(definition, in: writer)
             }
         }
         // Interrupted after two steps; a save then writes to the index that is being built.
@@ -166,7 +166,7 @@ import Testing
             for definition in Self.all.sorted(by: { $0.field < $1.field })
             where try !writer.indexes(ofType: "Hut").contains(where: { $0.definition == definition }
             ) {
-                try IndexManager.createIndex(definition, in: writer)
+                try RecordIndexing.createIndex(definition, in: writer)
             }
         }
         let filter = QueryDictionary.Filter(.equals, .user("beds"), .int64(3))

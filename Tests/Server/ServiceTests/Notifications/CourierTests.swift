@@ -20,9 +20,8 @@ import Testing
         limits.waitingDevices = 3
         let time = time
         courier = Courier(
-            settings: ServiceSettings(
-                isForDevelopment: true, limits: limits,
-                world: .init(nowMilliseconds: { time.milliseconds.withLock { $0 } })))
+            limits: limits,
+            world: .init(nowMilliseconds: { time.milliseconds.withLock { $0 } }))
     }
 
     private func notification(_ name: String) -> NotificationPayload {
@@ -143,7 +142,8 @@ import Testing
 
     /// Waiting polls block no threads, and leave nothing behind when they end.
     @Test func thousandPollsWaitConcurrently() async throws {
-        let courier = Courier(settings: ServiceSettings(isForDevelopment: true))
+        let settings = ServiceSettings(isForDevelopment: true)
+        let courier = Courier(limits: settings.limits, world: settings.world)
         let payload = notification("n")
         try await withThrowingTaskGroup(of: String?.self) { group in
             for number in 0..<1_000 {

@@ -31,15 +31,14 @@ import Testing
                 // Passes it to the writer of a repair.
                 "Server/Service/Upkeep/Doctor+Repair.swift",
                 "Server/Service/Writer/RecordWriter.swift",
-                "Server/Service/Writer/RecordWriting.swift",
             ])
         #expect(
             try Self.files(matching: [#"\bRecordWriter\("#], sources) == [
-                "Server/Service/Writer/RecordWriting.swift"
+                "Server/Service/Writer/RecordWriter.swift"
             ])
         #expect(
             try Self.files(matching: [#"\.writeRecords\b"#], sources) == [
-                "Server/Service/Writer/RecordWriting.swift"
+                "Server/Service/Writer/RecordWriter.swift"
             ])
         #expect(
             try Self.files(

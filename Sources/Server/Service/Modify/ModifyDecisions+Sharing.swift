@@ -81,7 +81,7 @@ extension ModifyDecisions {
         var sharing = try old.map { try RecordSharing($0) } ?? RecordSharing()
         if let planned = operation.share {
             let changes = ShareChanges(
-                owner: planned.person, context: context, settings: settings)
+                owner: planned.person, context: context, world: world)
             if let share = sharing.share {
                 guard planned.wanted.root.map({ $0.recordName == share.root }) ?? true else {
                     throw ServiceError.invalid(
