@@ -1,4 +1,5 @@
 import Crypto
+import Logging
 import StratusRecords
 import StratusRuntime
 import StratusStorage
@@ -11,6 +12,7 @@ import StratusWire
 struct AssetByteTransfer: Sendable {
     let limits: Limits
     let world: World
+    let logger: Logger
     let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
@@ -161,7 +163,7 @@ struct AssetByteTransfer: Sendable {
     ) async throws {
         if try await blobs.open(stored.blob)?.sizeBytes == stored.sizeBytes { return }
         guard let reader = try await blobs.open(new) else { return }
-        settings.logger.warning(
+        logger.warning(
             "An asset's file was missing or too short; it was replaced by an upload of the same content.",
             metadata: ["asset": "\(StoredAssets.text(of: stored.blob))"])
         let writer = try await blobs.begin()
@@ -174,7 +176,7 @@ struct AssetByteTransfer: Sendable {
                 offset += Int64(bytes.count)
             }
             try await writer.keep(
-                as: stored.blob, atMilliseconds: settings.world.nowMilliseconds())
+                as: stored.blob, atMilliseconds: world.nowMilliseconds())
         } catch {
             await writer.discard()
             throw error
