@@ -141,6 +141,9 @@ extension NamedLimit {
         .init(
             "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
         .init(
+            "ancestorBytesPerZone", \.ancestorBytesPerZone, .bytes,
+            "replaced states of a zone; the oldest are forgotten"),
+        .init(
             "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
         ),
         .init(
