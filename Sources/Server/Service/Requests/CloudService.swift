@@ -217,6 +217,7 @@ public final class CloudService: Sendable {
         AssetByteTransfer(
             settings: settings, storage: storage, databases: components.databases,
             signerSource: components.signerSource, heavy: pipeline.heavy,
-            meter: pipeline.meter, uploads: components.uploads)
+            meter: pipeline.meter, uploads: components.uploads,
+            unclaimedUploads: components.unclaimedUploads)
     }
 }
