@@ -231,11 +231,11 @@ import Testing
         var limits = Limits()
         limits.indexesPerDatabase = 1
         let store = try await store(SQLiteStorageEngine.inMemory())
+        let beds = Self.all.filter { $0.field == "beds" }
+        let names = Self.all.filter { $0.field == "name" }
         let manager = IndexManager(limits: limits)
         try await manager.prepare(["Hut"], of: Self.marked, in: store)
         try await save(0..<30, in: store)
-        let beds = Self.all.filter { $0.field == "beds" }
-        let names = Self.all.filter { $0.field == "name" }
         try await manager.prepare(
             ["Hut"], asking: beds, mayReplace: false, of: Self.marked, in: store)
         await manager.waitUntilBuilt()
