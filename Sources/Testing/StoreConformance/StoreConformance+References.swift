@@ -82,6 +82,47 @@ extension StoreConformance {
             try expect(try await kept(), equals: [40, 50])
         },
 
+        Case("the oldest replaced states beyond a size are removed") { storage in
+            let (store, zone) = try await storeWithZone(storage)
+            let other = try await store.writeRecords {
+                try $0.createZone(named: "Other", hasFeed: true)
+            }
+            let sizeBytes = record("r", in: zone, version: 1, commit: 1).payload.count
+            try await store.writeRecords { writer in
+                for version: Int64 in 1...5 {
+                    let row = record("r", in: zone, version: version, commit: version)
+                    try writer.put(AncestorRow(row, replacedAt: version * 10))
+                }
+                let row = record("r", in: other.key, version: 1, commit: 1)
+                try writer.put(AncestorRow(row, replacedAt: 20))
+            }
+            try await store.read { reader in
+                func bytes(_ first: Int64, _ last: Int64) throws -> Int {
+                    try reader.ancestorBytes(replacedAfter: first, before: last, in: zone)
+                }
+                try expect(try bytes(0, 60), equals: 5 * sizeBytes)
+                try expect(try bytes(20, 50), equals: 2 * sizeBytes)
+                try expect(try bytes(50, 60), equals: 0)
+            }
+            for (limit, kept) in [(9, 5), (5, 5), (4, 4), (2, 2)] {
+                try await store.writeRecords {
+                    try $0.deleteAncestors(beyondBytes: limit * sizeBytes, in: zone)
+                }
+                let found = try await store.read { reader in
+                    try (0...60).filter { try reader.ancestor(replacedAt: $0, in: zone) != nil }
+                }
+                try expect(found, equals: (1...5).suffix(kept).map { Int64($0) * 10 })
+            }
+            try await store.writeRecords {
+                try $0.deleteAncestors(beyondBytes: 2 * sizeBytes - 1, in: zone)
+            }
+            try await store.read { reader in
+                try expect(try reader.ancestor(replacedAt: 40, in: zone), equals: nil)
+                try expect(try reader.ancestor(replacedAt: 50, in: zone) != nil, equals: true)
+                try expect(try reader.ancestor(replacedAt: 20, in: other.key) != nil, equals: true)
+            }
+        },
+
         Case("tombstones are counted, and the old ones found in the order of their versions") {
             storage in
             let (store, zone) = try await storeWithZone(storage)

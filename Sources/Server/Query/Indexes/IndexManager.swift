@@ -72,18 +72,20 @@ package final class IndexManager: Sendable {
     /// Call it before records of the types are saved or queried. It costs nothing if the schema's rules
     /// have not changed since the last call and what is asked for was asked for before.
     ///
-    /// - Parameter asked: The indexes that a query would use.
+    /// - Parameters:
+    ///   - asked: The indexes that a query would use.
+    ///   - mayReplace: Whether they may take the place of others; if not, they are created only while there is room.
     /// - Returns: About how many entries the new indexes will have: the cost of asking.
     @discardableResult
     package func prepare(
         _ recordTypes: Set<String>, asking asked: Set<IndexRow.Definition> = [],
-        of schema: ContainerSchema, in store: any RecordStore
+        mayReplace: Bool = true, of schema: ContainerSchema, in store: any RecordStore
     ) async throws -> Int {
         let asked = limited(asked)
         if isPrepared(recordTypes, asked, schema, store.address) { return 0 }
         var entries = 0
         for _ in 0..<Self.looksPerRequest {
-            let look = try await look(recordTypes, asked, schema, store)
+            let look = try await look(recordTypes, asked, mayReplace, schema, store)
             entries += look.entries
             if look.isNoted { break }
         }
@@ -93,12 +95,12 @@ package final class IndexManager: Sendable {
     /// Reads the indexes, changes them as far as necessary, and notes the result, unless others changed them in the
     /// meantime.
     private func look(
-        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
-        _ store: any RecordStore
+        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ mayReplace: Bool,
+        _ schema: ContainerSchema, _ store: any RecordStore
     ) async throws -> (entries: Int, isNoted: Bool) {
         var plan = IndexPlan(
             limit: limits.indexesPerDatabase, compoundLimit: limits.compoundIndexesPerDatabase,
-            asked: asked, unused: unused(in: store.address))
+            mayReplace: mayReplace, asked: asked, unused: unused(in: store.address))
         for recordType in recordTypes {
             plan.allowed[recordType] = schema.indexes(of: recordType)
         }
@@ -151,7 +153,8 @@ package final class IndexManager: Sendable {
                     plan.asked.contains(definition) ? 0 : saves[definition] ?? 0
             }
             // Also those that are not allowed, which then need not be read again.
-            for definition in plan.asked where isTrue {
+            for definition in plan.asked
+            where isTrue && plan.isDecided(definition, present: present) {
                 prepared.asked[definition] = state.lastRequest
             }
             state.prepared[address] = prepared

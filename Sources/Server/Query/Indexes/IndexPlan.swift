@@ -8,6 +8,8 @@ struct IndexPlan: Sendable {
     let limit: Int
     /// The most compound indexes among them.
     let compoundLimit: Int
+    /// Whether an index that is asked for may take the place of another one.
+    let mayReplace: Bool
     /// The indexes that the schema allows, by record type.
     var allowed: [String: Set<IndexRow.Definition>] = [:]
     /// The indexes that are asked for.
@@ -39,6 +41,25 @@ struct IndexPlan: Sendable {
         return definition.components.allSatisfy(allowed.contains) && !unused.contains(definition)
     }
 
+    /// Whether an index that was asked for exists, or would not be created for anyone.
+    func isDecided(
+        _ definition: IndexRow.Definition, present: Set<IndexRow.Definition>
+    ) -> Bool {
+        mayReplace || present.contains(definition) || !isAllowed(definition)
+    }
+
+    /// Whether a missing index can be created beside the existing ones, or in place of one.
+    private func hasRoom(
+        for definition: IndexRow.Definition, beside present: Set<IndexRow.Definition>
+    ) -> Bool {
+        guard !mayReplace, definition.kind != .name else { return true }
+        if definition.kind == .compound {
+            let compounds = present.count { $0.kind == .compound }
+            guard compounds < compoundLimit else { return false }
+        }
+        return present.count { $0.kind != .name } < limit
+    }
+
     /// The indexes that are asked for, and those of the types' names.
     private var wanted: Set<IndexRow.Definition> {
         asked.filter(isAllowed).union(allowed.keys.map { .name(of: $0) })
@@ -53,13 +74,16 @@ struct IndexPlan: Sendable {
             survey.present.insert(index.definition)
             if !isAllowed(index.definition) { survey.conforms = false }
         }
-        if !wanted.isSubset(of: survey.present) { survey.conforms = false }
+        let missing = wanted.subtracting(survey.present)
+        if missing.contains(where: { hasRoom(for: $0, beside: survey.present) }) {
+            survey.conforms = false
+        }
         survey.hasOlderRecords = try !survey.conforms && reader.hasRecordsOlderThanIndexes
         return survey
     }
 
     /// Drops indexes that are not allowed, creates missing ones, and if there are too many, drops those that were asked
-    /// for least recently.
+    /// for least recently, or leaves out missing ones that may not replace others.
     ///
     /// - Returns: The resulting indexes, and about how many entries must be added.
     func carryOut(
@@ -120,7 +144,7 @@ struct IndexPlan: Sendable {
         _ kept: [IndexRow.Definition: IndexRow], count: Int,
         isVictim: (IndexRow.Definition) -> Bool
     ) -> [IndexRow] {
-        guard count > 0 else { return [] }
+        guard count > 0, mayReplace else { return [] }
         let candidates = kept.values.filter {
             isVictim($0.definition) && !asked.contains($0.definition)
         }

@@ -55,7 +55,7 @@ extension AssetByteTransfer {
         let resumed: ResumeOutcome = try await uploads.run(for: address.user) {
             try await uploads.run(name) {
                 let blobs = try await storage.blobs(for: database)
-                var room = try await freeAssetBytes(in: database)
+                var room = try await freeAssetBytes(at: address)
                 let kept = try await blobs.partialBytes(of: name)
                 guard kept[name.name] != nil || kept.count < limits.uploadsPerUser else {
                     throw RequestFailure(
@@ -71,7 +71,7 @@ extension AssetByteTransfer {
                 return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
                     try await append(
                         to: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
-                        of: database, room, by: sender)
+                        at: address, room, by: sender)
                 }
             }
         }
@@ -91,9 +91,10 @@ extension AssetByteTransfer {
 
     private func append<Body: AsyncSequence>(
         to partial: any PartialBlob, isLast: Bool, _ body: Body, announcedBytes: Int64,
-        of database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
+        at address: UploadAddress, _ room: (bytes: Int64, error: ServiceError),
         by mover: Throttle.Sender
     ) async throws -> ResumeOutcome where Body.Element == [UInt8] {
+        let database = address.database
         let kept = partial.sizeBytes
         var bytesRead: Int64 = 0
         do {
@@ -111,7 +112,7 @@ extension AssetByteTransfer {
                 return .kept(sizeBytes)
             }
             let new = try await keep(partial, digest, sizeBytes: sizeBytes)
-            return .complete(try await admit(new, in: database))
+            return .complete(try await admit(new, at: address))
         } catch {
             // The bytes were read for nothing; each retry reads them again.
             charge(mover, bytes: bytesRead)

@@ -20,6 +20,7 @@ struct AssetByteTransfer: Sendable {
     let heavy: HeavyRequests?
     let meter: RequestMeter
     let uploads: UploadsUnderWay
+    let unclaimedUploads: UnclaimedUploads
 
     /// Bytes that are written to the disk at a time.
     private static let bytesPerWrite = 512 * 1024
@@ -33,12 +34,12 @@ struct AssetByteTransfer: Sendable {
         let (address, signer) = try await uploadAddress(token)
         let sender = Throttle.Sender.user(address.user, in: address.database.containerAddress)
         try meter.checkTransfers(of: address.database.containerAddress, by: [sender])
-        let room = try await freeAssetBytes(in: address.database)
+        let room = try await freeAssetBytes(at: address)
         try checkSize(announcedBytes ?? 0, after: 0, room)
         let row = try await uploads.run(for: address.user) {
             // Hashing many bytes is heavy work, however small the pieces in which they come.
             try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
-                try await keep(body, in: address.database, room, by: sender)
+                try await keep(body, at: address, room, by: sender)
             }
         }
         return receipt(for: row, at: address, fileName: fileName(), signer)
@@ -66,7 +67,10 @@ struct AssetByteTransfer: Sendable {
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
-        let cost = limits.cost(ofBytes: Int(bytes))
+        charge(sender, cost: limits.cost(ofBytes: Int(bytes)))
+    }
+
+    private func charge(_ sender: Throttle.Sender, cost: Double) {
         meter.charge(sender, cost)
         heavy?.charge(sender, cost)
     }
@@ -90,60 +94,73 @@ struct AssetByteTransfer: Sendable {
         return AssetsUpload.Uploaded(singleFile: asset)
     }
 
-    /// The bytes that a database's quota leaves, and the error for an asset that is larger.
+    /// The bytes that a database's quota leaves to the user of an address, and the error for an asset that is larger.
     func freeAssetBytes(
-        in database: DatabaseAddress
+        at address: UploadAddress
     ) async throws -> (bytes: Int64, error: ServiceError) {
-        try await databases.store(for: database).read { [limits] reader in
-            let quota = try Self.quota(of: database, limits, reader)
-            return (quota.freeAssetBytes, quota.error)
+        try await databases.store(for: address.database).read { reader in
+            try room(at: address, reader)
         }
     }
 
-    private static func quota(
-        of database: DatabaseAddress, _ limits: Limits, _ reader: any StoreReader
-    ) throws -> Quota {
-        Quota(
+    private func room(
+        at address: UploadAddress, _ reader: any StoreReader
+    ) throws -> (bytes: Int64, error: ServiceError) {
+        let database = address.database
+        let quota = Quota(
             database.tenant, limits: limits, recordBytes: try reader.recordBytes,
             assetBytes: try reader.assetBytes)
+        let work = RequestWork()
+        let bytes = try unclaimedUploads.room(
+            for: address.user, in: database, freeBytes: quota.freeAssetBytes,
+            largestBytes: limits.assetBytes, reader, work)
+        if work.cost > 0 {
+            charge(.user(address.user, in: database.containerAddress), cost: work.cost)
+        }
+        guard bytes == quota.freeAssetBytes else {
+            return (bytes, ServiceError.tooManyUnclaimedUploads)
+        }
+        return (bytes, quota.error)
     }
 
     /// Stores a blob and then its row, so that a row never names a blob that does not exist.
     private func keep<Body: AsyncSequence>(
-        _ body: Body, in database: DatabaseAddress, _ room: (bytes: Int64, error: ServiceError),
+        _ body: Body, at address: UploadAddress, _ room: (bytes: Int64, error: ServiceError),
         by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
-        let blobs = try await storage.blobs(for: database)
+        let blobs = try await storage.blobs(for: address.database)
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
             var digest = SHA256()
             let sizeBytes = try await write(
-                body, to: writer, of: database, &digest, room, by: mover)
+                body, to: writer, of: address.database, &digest, room, by: mover)
             new = try await keep(writer, digest, sizeBytes: sizeBytes)
         } catch {
             await writer.discard()
             throw error
         }
-        return try await admit(new, in: database)
+        return try await admit(new, at: address)
     }
 
     /// Stores the row of a blob, or returns the row of an earlier blob with the same content.
     ///
     /// The quota is checked again: other uploads may have taken the room since this one began. An earlier blob whose
     /// file was lost gets its content again.
-    func admit(_ new: AssetRow, in database: DatabaseAddress) async throws -> AssetRow {
+    func admit(_ new: AssetRow, at address: UploadAddress) async throws -> AssetRow {
+        let database = address.database
         let admission: Result<AssetRow, ServiceError> = try await databases.store(for: database)
-            .write { [limits] writer in
+            .write { writer in
                 if try writer.asset(new.blob.sha256) == nil {
-                    let quota = try Self.quota(of: database, limits, writer)
-                    guard new.sizeBytes <= quota.freeAssetBytes else {
-                        return .failure(quota.error)
-                    }
+                    let room = try room(at: address, writer)
+                    guard new.sizeBytes <= room.bytes else { return .failure(room.error) }
                 }
                 return .success(try writer.admit(new))
             }
-        if case .success(let stored) = admission, stored.blob == new.blob { return stored }
+        if case .success(let stored) = admission {
+            unclaimedUploads.add(stored, by: address.user, to: database)
+            if stored.blob == new.blob { return stored }
+        }
         let blobs = try await storage.blobs(for: database)
         if case .success(let stored) = admission {
             try await refill(stored, from: new.blob, in: blobs)

@@ -10,7 +10,7 @@ import StratusWire
 /// - who may upload: `checkWriting(in:_:_:_:)` here; who may save the record with the asset: `RecordsModify`;
 /// - how many assets a request may name: `checkAssetCount(_:)` here;
 /// - how large an asset may be, and whether its address is still valid, when the bytes arrive:
-///   `AssetByteTransfer.checkSize(_:after:_:)`, `AssetByteTransfer.freeAssetBytes(in:)`, `AssetByteTransfer.uploadAddress(_:)`;
+///   `AssetByteTransfer.checkSize(_:after:_:)`, `AssetByteTransfer.freeAssetBytes(at:)`, `AssetByteTransfer.uploadAddress(_:)`;
 /// - whether a receipt is good when the record is saved: `AssetClaims`.
 extension AssetsUpload: ServedEndpoint {
     public static let rules = EndpointRules<Self>(

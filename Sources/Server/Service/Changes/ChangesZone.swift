@@ -200,6 +200,7 @@ struct ZoneFeed {
         let changes = try reader.changes(
             in: zone.key, seenWith: rights, after: cursor,
             limit: context.pageLength(item.resultsLimit), payloadBytes: room)
+        if changes.passedChanges > 0 { context.work.add(recordsRead: changes.passedChanges) }
         room -= changes.rows.reduce(0) { $0 + $1.payload.count }
         var page = ChangesZone.Page(
             zoneID: context.zoneID(zone.name), records: try results(changes.rows, item, zone),
@@ -235,7 +236,7 @@ struct ZoneFeed {
                 payloadBytes: context.limits.changedBytesPerAnswer)
             let new = changes.rows.prefix { $0.version < bounds.below }
             kept += new
-            passed += new.count
+            passed += new.count + changes.passedChanges
             keptBytes += new.reduce(0) { $0 + $1.payload.count }
             while let first = kept.first {
                 // Whole requests are dropped where no page may end inside one; the newest stays.

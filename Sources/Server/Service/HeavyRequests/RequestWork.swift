@@ -2,7 +2,7 @@ import Synchronization
 
 /// The cost of answering a request beyond what the request itself shows, in requests: the records that a query
 /// examined, the entries that were added to an index for it, the records that come under another share together with a
-/// named one.
+/// named one, an outcome that is kept for a repeated request.
 final class RequestWork: Sendable {
     private let total = Mutex(0.0)
 
@@ -14,6 +14,8 @@ final class RequestWork: Sendable {
     private static let entriesPerRequest = 400.0
     /// About as many index entries are read in that time, and their distances computed.
     private static let entriesReadPerRequest = 1_600.0
+    /// An outcome is kept for a week and counts for no quota.
+    private static let outcomeBytesPerRequest = 1_000.0
 
     var cost: Double { total.withLock { $0 } }
 
@@ -21,6 +23,7 @@ final class RequestWork: Sendable {
     func add(recordsWritten count: Int) { add(Double(count) / Self.recordsWrittenPerRequest) }
     func add(entriesRead count: Int) { add(Double(count) / Self.entriesReadPerRequest) }
     func add(entriesWritten count: Int) { add(Double(count) / Self.entriesPerRequest) }
+    func add(outcomeBytes count: Int) { add(Double(count) / Self.outcomeBytesPerRequest) }
 
     private func add(_ cost: Double) {
         guard cost > 0 else { return }

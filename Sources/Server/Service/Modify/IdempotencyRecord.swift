@@ -19,6 +19,8 @@ struct IdempotencyRecord {
     private let count: Int
     private let digest: [UInt8]
     private let lifetimeSeconds: Int64
+    /// Pays for what is kept.
+    private let work: RequestWork
 
     /// What distinguishes operations: what is done to which record or zone.
     struct Operation {
@@ -41,6 +43,7 @@ struct IdempotencyRecord {
         prefix: String = ""
     ) throws {
         guard let user = context.caller.userRecordName else { return nil }
+        work = context.work
         guard let operationID else {
             guard let signed else { return nil }
             key = OperationKey(user: user, device: "", operation: Base64.text(signed))
@@ -125,6 +128,9 @@ struct IdempotencyRecord {
         return outcome
     }
 
+    /// What a kept result may have without costing more than the request: a name that the service gave a record.
+    private static let freeBytesPerOperation = 48
+
     /// Keeps the result of each operation, and removes old results.
     func keep(_ items: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
         var outcome = ByteWriter()
@@ -132,6 +138,8 @@ struct IdempotencyRecord {
         outcome.write(raw: digest)
         outcome.write(number: UInt32(count))
         outcome.write(raw: items)
+        let excessBytes = outcome.bytes.count - Self.freeBytesPerOperation * (count + 1)
+        if excessBytes > 0 { work.add(outcomeBytes: excessBytes) }
         try writer.deleteOutcomes(expiredAt: nowMilliseconds)
         try writer.put(
             outcome: outcome.bytes, of: key,
@@ -151,25 +159,34 @@ extension ServiceError {
 /// The results of a `records/modify` request, kept so that the repeated request changes nothing
 /// (``IdempotencyRecord``).
 ///
-/// For each operation: the byte 0 and the record's name for a success, 1 and the item's JSON for a failure, without the
-/// stored record that it may contain. The answer has the records as they are at the time of the repeated request.
+/// For each operation: the byte 2 for a success, 0 and the record's name if the request does not give it, 1 and the
+/// item's JSON for a failure, without the stored record that it may contain, and without the name that the request
+/// gives. The answer has the records as they are at the time of the repeated request. Earlier releases wrote all names.
 struct OperationOutcome {
     private enum Item {
-        case success(recordName: String)
+        /// The name is nil if the request gives it.
+        case success(recordName: String?)
         case failure([UInt8])
     }
 
     private let items: [Item]
 
-    init(_ results: [RecordResult], _ recordNames: [String]) {
-        items = zip(results, recordNames).map { result, recordName in
+    init(
+        _ results: [RecordResult], _ recordNames: [String],
+        of operations: [RecordsModify.Operation]
+    ) {
+        items = zip(zip(results, recordNames), operations).map { item, operation in
+            let (result, recordName) = item
             switch result {
             case .failure(var failure):
                 // Up to 400 large records could be in one answer; they are stored already.
                 failure.serverRecord = nil
                 failure.ancestorRecord = nil
+                if failure.recordName == operation.record.recordName { failure.recordName = nil }
                 return .failure(wireBytes(of: failure))
-            case .record, .deleted: return .success(recordName: recordName)
+            case .record, .deleted:
+                let isGiven = operation.record.recordName == recordName
+                return .success(recordName: isGiven ? nil : recordName)
             }
         }
     }
@@ -178,7 +195,9 @@ struct OperationOutcome {
         var writer = ByteWriter()
         for item in items {
             switch item {
-            case .success(let name):
+            case .success(nil):
+                writer.write(2 as UInt8)
+            case .success(let name?):
                 writer.write(0 as UInt8)
                 writer.write(name)
             case .failure(let bytes):
@@ -193,9 +212,11 @@ struct OperationOutcome {
         var reader = reader
         var items: [Item] = []
         for _ in 0..<count {
-            items.append(
-                try reader.byte() == 0
-                    ? .success(recordName: try reader.string()) : .failure(try reader.counted()))
+            switch try reader.byte() {
+            case 0: items.append(.success(recordName: try reader.string()))
+            case 2: items.append(.success(recordName: nil))
+            case _: items.append(.failure(try reader.counted()))
+            }
         }
         self.items = items
     }
@@ -220,6 +241,7 @@ struct OperationOutcome {
             switch item {
             case .failure(let bytes):
                 var failure = try readWire(RecordFailure.self, from: bytes)
+                failure.recordName = failure.recordName ?? operation.record.recordName
                 if failure.error.code == .conflict,
                     let name = failure.recordName, let row = try stored(name), !row.isDeleted,
                     access[row.type].mayRead(row)
@@ -232,7 +254,8 @@ struct OperationOutcome {
                     }
                 }
                 return .failure(failure)
-            case .success(let name):
+            case .success(let kept):
+                let name = kept ?? operation.record.recordName ?? ""
                 let zoneID = context.zoneID(zoneName ?? ZoneID.defaultZoneName)
                 let row = try stored(name)
                 if operation.kind.isDeletion {

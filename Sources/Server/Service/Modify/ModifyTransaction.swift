@@ -92,8 +92,8 @@ struct ModifyTransaction: Sendable {
         }
         if let idempotencyRecord, decisions.hasSuccess {
             try idempotencyRecord.keep(
-                OperationOutcome(results, plan.recordNames).bytes, in: writer,
-                nowMilliseconds: nowMilliseconds)
+                OperationOutcome(results, plan.recordNames, of: request.operations).bytes,
+                in: writer, nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),

@@ -100,8 +100,8 @@ struct OutboxDispatch {
             schema: try await notifications.schemas.schema(of: container),
             limits: notifications.settings.limits)
         for entry in entries {
-            let payloads = matching.notifications(for: entry)
-            guard !payloads.isEmpty else { continue }
+            let occurrences = matching.occurrences(for: entry)
+            guard !occurrences.isEmpty else { continue }
             let others = try await listeners(of: entry.user).filter {
                 event.user != entry.user || event.device != $0.clientID
             }
@@ -110,6 +110,8 @@ struct OutboxDispatch {
             if entry.subscription.firesOnce {
                 guard try await claim(entry, in: home) else { continue }
             }
+            // A notification is encoded to learn its size, so it is made only for a device.
+            let payloads = occurrences.map { matching.notification(of: $0, for: entry) }
             for device in others {
                 for payload in payloads { deliveries.add(payload, to: device) }
             }

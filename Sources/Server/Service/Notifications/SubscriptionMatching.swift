@@ -22,19 +22,38 @@ struct SubscriptionMatching {
     /// The changes that match a query, since many subscribers have the same query.
     private(set) var matches: [QueryDictionary: [Int]] = [:]
 
-    mutating func notifications(for entry: SubscriptionSummary.Entry) -> [NotificationPayload] {
+    /// What a subscription is notified of.
+    enum Occurrence {
+        case database
+        case zone
+        /// A change of the event, by its index.
+        case change(Int)
+    }
+
+    /// What a subscription is notified of. This costs little in comparison with the notifications themselves.
+    mutating func occurrences(for entry: SubscriptionSummary.Entry) -> [Occurrence] {
         let subscription = entry.subscription
         switch subscription.kind {
         case .database
         where event.zoneName != ZoneID.defaultZoneName && isAbout(subscription.recordType):
-            return [payload(entry, .database, identifier.text(0))]
+            return [.database]
         case .zone
         where subscription.zoneID?.zoneName == event.zoneName && isAbout(subscription.recordType):
-            return [payload(entry, .zone(zoneID), identifier.text(0))]
+            return [.zone]
         case .query:
-            return queryNotifications(for: entry)
+            return queryOccurrences(for: entry)
         case .database, .zone, nil:
             return []
+        }
+    }
+
+    func notification(
+        of occurrence: Occurrence, for entry: SubscriptionSummary.Entry
+    ) -> NotificationPayload {
+        switch occurrence {
+        case .database: payload(entry, .database, identifier.text(0))
+        case .zone: payload(entry, .zone(zoneID), identifier.text(0))
+        case .change(let index): queryNotification(for: entry, of: index)
         }
     }
 
@@ -43,23 +62,23 @@ struct SubscriptionMatching {
             || event.changes.contains { $0.recordType == type }
     }
 
-    private mutating func queryNotifications(
+    private mutating func queryOccurrences(
         for entry: SubscriptionSummary.Entry
-    ) -> [NotificationPayload] {
+    ) -> [Occurrence] {
         let subscription = entry.subscription
         guard let query = subscription.query,
             // Kept only if it narrows the subscription.
             subscription.zoneID == nil || subscription.zoneID?.zoneName == event.zoneName
         else { return [] }
         let access = access(of: entry.user)[query.recordType]
-        var payloads: [NotificationPayload] = []
+        var occurrences: [Occurrence] = []
         for index in changes(matching: query)
         where subscription.firesOn.contains(event.changes[index].reason.occasion) {
             guard let row = event.changes[index].row, access.mayRead(row) else { continue }
-            payloads.append(queryNotification(for: entry, of: index))
+            occurrences.append(.change(index))
             if subscription.firesOnce { break }
         }
-        return payloads
+        return occurrences
     }
 
     /// What a subscriber may read by grants in the database of the event.

@@ -9,9 +9,7 @@ extension SubscriptionsList: ServedEndpoint {
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let subscriber = try await call.context.subscriber(in: call.components.databases)
-        let rows = try await subscriber.store.read {
-            try $0.subscriptions(of: subscriber.name)
-        }
+        let rows = try await subscriber.subscriptions(in: call.context)
         return Answer(rows.map { .subscription($0.listed) })
     }
 }
@@ -20,6 +18,16 @@ extension SubscriptionsList: ServedEndpoint {
 struct Subscriber: Sendable {
     var store: any RecordStore
     var name: String
+
+    /// Reads the subscriptions. They are charged to the request, and count against its memory.
+    func subscriptions(in context: RequestContext) async throws -> [SubscriptionRow] {
+        try await store.read { [name] reader in
+            let rows = try reader.subscriptions(of: name)
+            context.work.add(recordsRead: rows.count)
+            try context.hold(recordBytes: rows.reduce(0) { $0 + $1.body.count })
+            return rows
+        }
+    }
 }
 
 extension RequestContext {

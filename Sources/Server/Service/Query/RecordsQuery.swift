@@ -74,17 +74,15 @@ extension RecordsQuery: ServedEndpoint {
         let database = ChangeToken.mark(of: address)
         let mark = try ContinuationMarker.mark(
             of: request, in: [zoneName ?? ""], caller: context.caller.userRecordName)
-        let start = try request.continuationMarker.map {
-            try ContinuationMarker(
-                text: $0, signer: signer, database: database, query: mark,
-                keys: search.keysPerPosition
-            ).position
-        }
+        let start = try Self.start(of: request, for: search, in: database, mark, signer)
         let store = try await stores.databases.store(for: address)
+        // A participant's queries must not take indexes from the owner's.
+        let mayReplace = address.owner == nil || address.owner == context.caller.userRecordName
         func ask() async throws {
             context.work.add(
                 entriesWritten: try await stores.indexes.prepare(
-                    [query.recordType], asking: search.askedIndexes, of: schema, in: store))
+                    [query.recordType], asking: search.askedIndexes, mayReplace: mayReplace,
+                    of: schema, in: store))
         }
         try await ask()
         func read() async throws -> (RecordSearch.Page, String?) {
@@ -108,11 +106,13 @@ extension RecordsQuery: ServedEndpoint {
             try await ask()
             context.work.add(entriesWritten: try await stores.indexes.buildFurther(in: store))
             (page, token) = try await read()
+            if page.lacksIndex, !mayReplace { throw ServiceError.noRoomForIndex }
         }
         guard !page.lacksIndex else { throw ServiceError.indexIsBuilding }
         context.work.add(
             entriesWritten: await stores.indexes.entries(
-                of: page.compound, recordType: query.recordType, schema, in: store))
+                of: page.compound, mayReplace: mayReplace, recordType: query.recordType, schema,
+                in: store))
         try context.hold(recordBytes: page.found.reduce(0) { $0 + $1.row.payload.count })
         context.work.add(recordsRead: page.scanned)
         context.work.add(entriesRead: page.entriesRead)
@@ -124,6 +124,19 @@ extension RecordsQuery: ServedEndpoint {
                 ).text(encryptedBy: signer)
             },
             syncToken: token)
+    }
+
+    /// Where the page begins; nil at the beginning.
+    private static func start(
+        of request: Request, for search: RecordSearch, in database: [UInt8], _ mark: [UInt8],
+        _ signer: TokenSigner
+    ) throws -> QueryPosition? {
+        try request.continuationMarker.map {
+            try ContinuationMarker(
+                text: $0, signer: signer, database: database, query: mark,
+                keys: search.keysPerPosition
+            ).position
+        }
     }
 
     /// Which records of a type the caller may read.
@@ -146,17 +159,26 @@ extension IndexManager {
     ///
     /// - Returns: About how many entries it has.
     fileprivate func entries(
-        of compound: IndexRow.Definition?, recordType: String, _ schema: ContainerSchema,
-        in store: any RecordStore
+        of compound: IndexRow.Definition?, mayReplace: Bool, recordType: String,
+        _ schema: ContainerSchema, in store: any RecordStore
     ) async -> Int {
         guard let compound else { return 0 }
         do {
-            return try await prepare([recordType], asking: [compound], of: schema, in: store)
+            return try await prepare(
+                [recordType], asking: [compound], mayReplace: mayReplace, of: schema, in: store)
         } catch {
             // The page has been read without the index. The next page asks for it again, also after a full disk.
             return 0
         }
     }
+}
+
+extension ServiceError {
+    fileprivate static let noRoomForIndex = overLimit(
+        """
+        The owner's database has as many indexes as it may have, and none for this order of so many \
+        records; filter more, or let the owner make the query once.
+        """)
 }
 
 extension RequestContext {

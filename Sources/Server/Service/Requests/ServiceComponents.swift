@@ -26,6 +26,7 @@ public final class ServiceComponents: Sendable {
     let accountEnds: AccountEnds
     let tombstones: TombstonePurge
     let uploads: UploadsUnderWay
+    let unclaimedUploads = UnclaimedUploads()
     let errors: ErrorTranslation
     let memory: MemoryBudget
 

@@ -133,6 +133,12 @@ extension ServiceError {
     static let privateQuotaExceeded = ServiceError(
         .quotaExceeded, "The user's storage is full; delete records of the private database.",
         frameworkCode: .quotaExceeded)
+    static let tooManyUnclaimedUploads = ServiceError(
+        .quotaExceeded,
+        """
+        The user's uploads that no record has yet take as much of the database's quota as is left free; \
+        save the records with them, then upload more.
+        """, frameworkCode: .quotaExceeded)
     static func recordTooLarge(limitBytes: Int) -> ServiceError {
         overLimit("The record is larger than \(limitBytes) bytes; save large values as assets.")
     }

@@ -144,27 +144,35 @@ extension ActingReference {
 
 /// Keeps earlier states of living records, as far as there is room for them: ``AncestorRow``.
 struct AncestorMaintainer: RecordMaintainer {
-    /// The largest size of a state, and over how many changes of its zone a state is kept.
+    /// The largest size of a state, over how many changes of its zone it is kept, and how many bytes a zone keeps.
     struct AncestorLimits: Sendable {
         let bytes: Int
         let changes: Int64
+        let bytesPerZone: Int
 
         init(_ limits: Limits) {
             bytes = limits.ancestorBytes
             changes = limits.ancestorChanges
+            bytesPerZone = limits.ancestorBytesPerZone
         }
     }
 
     let limits: AncestorLimits
+    private var addedBytes = 0
+    private var firstAdded: Int64?
+
+    init(limits: AncestorLimits) { self.limits = limits }
 
     func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
 
     /// Keeps the state that the change replaced. A state that is too large ends the chain, since those before it could
     /// not be found any more.
-    func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+    mutating func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
         guard let old = write.old else { return }
         if old.payload.count <= limits.bytes {
             try rows.put(AncestorRow(old, replacedAt: write.row.version))
+            addedBytes += old.payload.count
+            firstAdded = firstAdded ?? write.row.version
         } else {
             try forgetStates(of: old, in: rows)
         }
@@ -180,9 +188,24 @@ struct AncestorMaintainer: RecordMaintainer {
     /// Earlier states cannot be derived from a record; those that are kept stay.
     func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
 
-    func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) throws {
+    mutating func finish(
+        _ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter
+    ) throws {
         try rows.deleteAncestors(replacedThrough: version - limits.changes, in: zone.key)
+        defer { (addedBytes, firstAdded) = (0, nil) }
+        // Rarely, so that a save does not pay for it: the last states are looked at, and the older ones only if states
+        // like these would exceed what the zone keeps.
+        let window = Self.changesPerCheck
+        guard version / window > zone.version / window, limits.changes > 0 else { return }
+        let start = zone.version / window * window
+        let bytes = try rows.ancestorBytes(
+            replacedAfter: start, before: firstAdded ?? version + 1, in: zone.key)
+        let share = Double(version - start) / Double(limits.changes)
+        guard Double(bytes + addedBytes) > Double(limits.bytesPerZone) * share else { return }
+        try rows.deleteAncestors(beyondBytes: limits.bytesPerZone, in: zone.key)
     }
+
+    private static let changesPerCheck: Int64 = 256
 
     /// The store deletes a zone's states with it.
     func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) {}

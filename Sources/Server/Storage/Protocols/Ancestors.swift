@@ -34,6 +34,11 @@ extension AncestorRow {
 public protocol AncestorReader {
     /// The state that the change with this version replaced, if it is still kept.
     func ancestor(replacedAt version: Int64, in zone: ZoneRow.Key) throws -> AncestorRow?
+
+    /// The size of the fields of the states that are kept and were replaced between two versions.
+    func ancestorBytes(
+        replacedAfter first: Int64, before last: Int64, in zone: ZoneRow.Key
+    ) throws -> Int
 }
 
 /// Changes the replaced states of records.
@@ -46,4 +51,7 @@ public protocol AncestorWriter: AncestorReader {
 
     /// Removes the states that were replaced up to and including a version.
     func deleteAncestors(replacedThrough version: Int64, in zone: ZoneRow.Key) throws
+
+    /// Removes the oldest states of a zone, so that the fields of the others have at most this many bytes.
+    func deleteAncestors(beyondBytes limit: Int, in zone: ZoneRow.Key) throws
 }

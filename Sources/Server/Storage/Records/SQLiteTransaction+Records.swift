@@ -314,4 +314,38 @@ extension SQLiteTransaction {
             .bind(2, version)
             .run()
     }
+
+    func ancestorBytes(
+        replacedAfter first: Int64, before last: Int64, in zone: ZoneRow.Key
+    ) throws -> Int {
+        try statement(
+            """
+            SELECT coalesce(sum(length(payload)), 0) FROM record_ancestor
+            WHERE zone = ? AND replaced_at > ? AND replaced_at < ?
+            """
+        )
+        .bind(1, zone.rawValue)
+        .bind(2, first)
+        .bind(3, last)
+        .first { Int($0.integer(0)) } ?? 0
+    }
+
+    func deleteAncestors(beyondBytes limit: Int, in zone: ZoneRow.Key) throws {
+        var bytes = 0
+        var version: Int64?
+        try statement(
+            """
+            SELECT replaced_at, length(payload) FROM record_ancestor
+            WHERE zone = ? ORDER BY replaced_at DESC
+            """
+        )
+        .bind(1, zone.rawValue)
+        .rows { row in
+            bytes += Int(row.integer(1))
+            guard bytes > limit else { return true }
+            version = row.integer(0)
+            return false
+        }
+        if let version { try deleteAncestors(replacedThrough: version, in: zone) }
+    }
 }

@@ -241,8 +241,12 @@ extension SQLiteTransaction {
         var rows: [RecordRow] = []
         var bytes = 0
         var moreComing = false
+        var passed = 0
         try statement.rows { row in
-            if !isMerged, !wanted.contains(row.text(14)) { return true }
+            if !isMerged, !wanted.contains(row.text(14)) {
+                passed += 1
+                return true
+            }
             // A version may have two rows, see below: no page ends between them.
             if rows.count >= max(limit, 1) || bytes >= payloadBytes, let last = rows.last,
                 cursor.wantsWholeBatches
@@ -264,7 +268,9 @@ extension SQLiteTransaction {
             return true
         }
         let version = moreComing ? rows.last?.version : zoneVersion
-        return ChangePage(rows: rows, version: version ?? zoneVersion, moreComing: moreComing)
+        return ChangePage(
+            rows: rows, version: version ?? zoneVersion, moreComing: moreComing,
+            passedChanges: passed)
     }
 
     /// Each term has the order of its index, and SQLite merges them: a page costs only its own rows.

@@ -154,12 +154,15 @@ public struct ChangePage: Hashable, Sendable {
     public var version: Int64
     /// Whether the zone has changes after this page.
     public var moreComing: Bool
+    /// Changes that were read for the page and are not in its view.
+    public var passedChanges: Int
 
     /// Makes a page.
-    public init(rows: [RecordRow], version: Int64, moreComing: Bool) {
+    public init(rows: [RecordRow], version: Int64, moreComing: Bool, passedChanges: Int = 0) {
         self.rows = rows
         self.version = version
         self.moreComing = moreComing
+        self.passedChanges = passedChanges
     }
 }
 

@@ -18,8 +18,7 @@ public struct Limits: Hashable, Sendable {
     /// The most records of a page in CloudKit itself; more is an extension of Stratus.
     public static let documentedRecordsPerPage = 200
 
-    /// The most records of a page for clients that know our extensions; others have
-    /// ``documentedRecordsPerPage``.
+    /// The most records of a page for clients that know our extensions; others have ``documentedRecordsPerPage``.
     public var maximumRecordsPerPage = 2_000
 
     /// Bytes of the records of one answer with changes, after which the rest is left to the next pages.
@@ -36,8 +35,7 @@ public struct Limits: Hashable, Sendable {
 
     /// Bytes of the records of one answer to a query, after which the rest is left to the next pages.
     public var queriedBytesPerAnswer = 16_000_000
-    /// Records that one query examines; when they are used up, the answer has what was found and a
-    /// continuation marker.
+    /// Records that one query examines; when they are used up, the answer has what was found and a continuation marker.
     public var recordsScannedPerQuery = 10_000
     /// Bytes of the records that one query examines, with the effect of ``recordsScannedPerQuery``.
     public var bytesScannedPerQuery = 64_000_000
@@ -92,6 +90,10 @@ public struct Limits: Hashable, Sendable {
     /// Bytes of a record's fields above which a replaced state is not kept.
     public var ancestorBytes = 16_000
 
+    /// Bytes of the replaced states of a zone above which the oldest are forgotten. They are counted once in 256
+    /// changes, and only if the last ones are larger than the average that this limit allows.
+    public var ancestorBytesPerZone = 8_000_000
+
     /// How long tombstones are kept at least, in seconds: 180 days.
     public var tombstoneSeconds: Double = 180 * 24 * 3600
 
@@ -101,8 +103,7 @@ public struct Limits: Hashable, Sendable {
     /// Tombstones purged in one transaction.
     public var tombstonesPerPurge = 1_000
 
-    /// How often a database is checked for old tombstones, in seconds: once a day, when it is saved
-    /// to.
+    /// How often a database is checked for old tombstones, in seconds: once a day, when it is saved to.
     public var purgeIntervalSeconds: Double = 24 * 3600
 
     /// How long a change token lasts, in seconds. Unlimited by default: tokens expire with the
@@ -124,8 +125,7 @@ public struct Limits: Hashable, Sendable {
     /// Zones of one database.
     public var zonesPerDatabase = 1_000
 
-    /// Participants of a share, its owner left out. Source: `tooManyParticipants` in CKError's
-    /// documentation.
+    /// Participants of a share, its owner left out. Source: `tooManyParticipants` in CKError's documentation.
     public var participantsPerShare = 100
 
     /// People who wait for an answer to their request for access to a share. Apple names no figure.
@@ -219,8 +219,7 @@ public struct Limits: Hashable, Sendable {
     /// How long a web-auth token lasts when the user asked to stay signed in, in seconds: two weeks.
     public var staySignedInSeconds: Double = 14 * 24 * 3600
 
-    /// How long the address of a sign-in page is valid, in seconds. CloudKit JS asks for a new one every
-    /// 14 minutes.
+    /// How long the address of a sign-in page is valid, in seconds. CloudKit JS asks for a new one every 14 minutes.
     public var signInRequestSeconds: Double = 3600
 
     /// How long a long poll is held open without a notification, in seconds.
@@ -237,8 +236,7 @@ public struct Limits: Hashable, Sendable {
     /// ``minimumBytesPerSecond``.
     public var answerWriteSeconds: Double = 30
 
-    /// The slowest rate at which bodies and answers may move, in the long run: eight megabytes in eight
-    /// minutes.
+    /// The slowest rate at which bodies and answers may move, in the long run: eight megabytes in eight minutes.
     public var minimumBytesPerSecond = 16_000
 
     /// How long a connection may stay open between two requests, in seconds.
@@ -268,8 +266,7 @@ public struct Limits: Hashable, Sendable {
     /// How long an address for an upload is valid, in seconds: 15 minutes.
     public var uploadAddressSeconds: Double = 15 * 60
 
-    /// How long a receipt can be saved after the upload, in seconds: a day. Less than
-    /// ``unreferencedAssetSeconds``.
+    /// How long a receipt can be saved after the upload, in seconds: a day. Less than ``unreferencedAssetSeconds``.
     public var assetReceiptSeconds: Double = 24 * 3600
 
     /// How long an address for a download is valid after it was answered, in seconds: an hour.

@@ -140,6 +140,7 @@ extension NamedLimit {
             "changes of a zone after which replaced states are forgotten"),
         .init(
             "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
+        .init("ancestorBytesPerZone", \.ancestorBytesPerZone, .bytes, "a zone's replaced states"),
         .init(
             "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
         ),

@@ -226,6 +226,33 @@ import Testing
         #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])
     }
 
+    /// As for a participant's query in the owner's database.
+    @Test func indexThatMayNotReplaceOthersNeedsRoom() async throws {
+        var limits = Limits()
+        limits.indexesPerDatabase = 1
+        let store = try await store(SQLiteStorageEngine.inMemory())
+        let beds = Self.all.filter { $0.field == "beds" }
+        let names = Self.all.filter { $0.field == "name" }
+        let manager = IndexManager(limits: limits)
+        try await manager.prepare(["Hut"], of: Self.marked, in: store)
+        try await save(0..<30, in: store)
+        try await manager.prepare(
+            ["Hut"], asking: beds, mayReplace: false, of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])
+        for _ in 0..<2 {
+            let entries = try await manager.prepare(
+                ["Hut"], asking: names, mayReplace: false, of: Self.marked, in: store)
+            #expect(entries == 0)
+        }
+        await manager.waitUntilBuilt()
+        #expect(try await summary(store) == ["beds value readable 30", "names name readable 30"])
+        // It was not noted as prepared: the owner's query gets it.
+        try await manager.prepare(["Hut"], asking: names, of: Self.marked, in: store)
+        await manager.waitUntilBuilt()
+        #expect(try await summary(store) == ["name token readable 90", "names name readable 30"])
+    }
+
     private func search(_ query: QueryDictionary, _ limits: Limits) throws -> RecordSearch {
         RecordSearch(
             matcher: try RecordMatcher(query, schema: Self.marked),

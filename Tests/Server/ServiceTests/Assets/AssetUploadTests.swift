@@ -178,6 +178,42 @@ import Testing
         #expect(try await alice.blobNames().count == 1)
     }
 
+    /// Otherwise one user could fill the public database with files that no record has.
+    @Test func uploadsWithoutARecordLeaveAsMuchAsTheyTake() async throws {
+        let world = World(
+            limits: .with {
+                $0.publicAssetBytes = 1_000
+                $0.privateDatabaseBytes = 1_000
+                $0.assetBytes = 1_000
+            })
+        let alice = try await world.person("alice")
+        let bob = try await world.person("bob")
+        func upload(
+            _ content: UInt8, _ count: Int, by person: Person, in scope: DatabaseScope = .public
+        ) async throws -> AssetReceipt {
+            try await person.upload([UInt8](repeating: content, count: count), scope: scope)
+        }
+        let first = try await upload(1, 300, by: alice)
+        let tooLarge = await #expect(throws: RequestFailure.self) {
+            try await upload(2, 201, by: alice)
+        }
+        #expect(tooLarge?.error.code == .quotaExceeded)
+        let second = try await upload(2, 200, by: alice)
+        let third = await #expect(throws: RequestFailure.self) {
+            try await upload(3, 1, by: alice)
+        }
+        #expect(third?.error.reason.contains("uploads that no record has yet") == true)
+        // A single asset may take all that is left.
+        _ = try await upload(4, 400, by: bob)
+        try await alice.modify(
+            [hut(.create, "a", [photo(first)]), hut(.create, "b", [photo(second)])],
+            scope: .public)
+        _ = try await upload(3, 100, by: alice)
+        // Another user's quota is not affected.
+        _ = try await upload(1, 400, by: alice, in: .private)
+        _ = try await upload(2, 400, by: alice, in: .private)
+    }
+
     @Test func sameContentIsStoredOncePerDatabase() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1, 2, 3])

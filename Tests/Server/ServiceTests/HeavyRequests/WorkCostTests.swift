@@ -128,6 +128,27 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
+    /// A few successes would otherwise keep many failures for a week.
+    @Test func requestPaysForTheFailuresThatAreKept() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        let operations =
+            [hut(.forceUpdate, "hut")] + (0..<79).map { hut(.update, "h\($0)", tag: "1.abcd") }
+        func count(_ operations: [RecordsModify.Operation]) async throws -> Int {
+            world.advance(seconds: 60)
+            var sent = 0
+            while sent < 40,
+                await alice.refusal(
+                    RecordsModify.self,
+                    .init(operations: operations, isAtomic: false, operationID: "save-\(sent)"))
+                    == nil
+            { sent += 1 }
+            return sent
+        }
+        let failing = try await count(operations)
+        #expect((1...9).contains(failing), "\(failing)")
+    }
+
     /// A deletion that is refused in the end pays for the cascade that it searched and held.
     @Test func refusedCascadeCostsTheRecordsItSearched() async throws {
         let limits = Limits.with {

@@ -67,6 +67,38 @@ import Testing
         #expect(failure?.ancestorRecord == nil)
     }
 
+    /// They are counted once in 256 changes.
+    @Test(arguments: [1, 128])
+    func ancestorRecordsOfAZoneAreLimitedByBytes(_ recordsPerRequest: Int) async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage, limits: .with { $0.ancestorBytesPerZone = 20_000 })
+        let alice = try await world.person("alice", with: "Trips")
+        let note = text("note", String(repeating: "x", count: 1_000))
+        let operations = (0..<recordsPerRequest).map { hut(.forceUpdate, "hut\($0)", [note]) }
+        var tags: [String?] = []
+        for _ in 0..<(768 / recordsPerRequest) {
+            let saved = try await alice.modify(operations, in: "Trips")
+            tags.append(saved[0].record?.recordChangeTag)
+        }
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let bytes = try await store.read { reader in
+            let zone = try #require(try reader.zone(named: "Trips"))
+            return try reader.ancestorBytes(replacedAfter: 0, before: .max, in: zone.key)
+        }
+        #expect(bytes > 0 && bytes < 20_000 + 256 * 1_200)
+        let first = try await conflict(alice, "hut0", tags[1])
+        #expect(first?.error.code == .conflict && first?.ancestorRecord == nil)
+    }
+
+    @Test func ancestorRecordsOfASmallZoneAreKept() async throws {
+        let alice = try await World.alice { $0.ancestorBytesPerZone = 1_000_000 }
+        let first = try await alice.modify([hut(.forceUpdate, "hut", [beds(1)])])
+        for _ in 0..<300 { try await alice.modify([hut(.forceUpdate, "hut", [beds(2)])]) }
+        let failure = try await conflict(alice, "hut", first[0].record?.recordChangeTag)
+        #expect(failure?.ancestorRecord == first[0].record)
+    }
+
     /// Its address would lead nowhere.
     @Test(arguments: Backend.allCases)
     func conflictOmitsAncestorRecordWhoseAssetWasCollected(_ backend: Backend) async throws {

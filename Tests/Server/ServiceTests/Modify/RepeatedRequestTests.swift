@@ -134,6 +134,28 @@ import Testing
         #expect(outcome.count < 1_000)
     }
 
+    /// An outcome is kept for a week and counts for no quota, also when the request changed nothing.
+    @Test func outcomeOmitsNamesThatTheRequestGives() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        let names = (0..<50).map { String(repeating: "x", count: 200) + "\($0)" }
+        let operations =
+            names.map { hut(.forceDelete, $0) }
+            + [hut(.update, names[0] + "y", tag: "1.abcd"), hut(.create, "hut")]
+        let first = try await alice.modify(operations, operationID: "save-1")
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
+        let outcome = try #require(try await store.read { try $0.outcome(of: key) })
+        #expect(outcome.count < 1_000)
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again.map(\.name) == first.map(\.name))
+        #expect(again.map(\.name) == names + [names[0] + "y", "hut"])
+        #expect(again[50].code == .notFound)
+        #expect(again[51] == first[51])
+    }
+
     @Test func failedRequestFreesItsOperationID() async throws {
         let alice = try await world.person("alice")
         let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]

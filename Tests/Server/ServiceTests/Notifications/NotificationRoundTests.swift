@@ -116,6 +116,15 @@ import Testing
         return (phone, try await phone.at("tablet").listen())
     }
 
+    /// Making a notification encodes it, maybe many times until it is short enough.
+    @Test func notificationsAreMadeOnlyForListeningDevices() throws {
+        let code = try #require(
+            SourceCode.files(in: "Server")["Service/Notifications/OutboxDispatch.swift"])
+        let listeners = try #require(code.firstRange(of: "await listeners(of:"))
+        let notifications = try #require(code.firstRange(of: "matching.notification(of:"))
+        #expect(listeners.upperBound < notifications.lowerBound)
+    }
+
     // MARK: Once
 
     @Test(arguments: Backend.allCases)

@@ -246,6 +246,62 @@ import Testing
         #expect(shorter.allSatisfy { $0.subscription != nil })
         #expect(try await alice.ask(SubscriptionsList.self, .init()).items.count == 18)
     }
+
+    /// Asks as a server does, with a request that holds memory itself.
+    private func ask<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, _ person: Person
+    ) async throws -> E.Answer {
+        let memory = HeldMemory(person.world.service.memory, networkAddress: "10.0.0.1")
+        memory.take(1_000)
+        let answered = try await person.world.service.receive(
+            endpoint, from: person.credentials, at: person.world.address, scope: .private
+        ).checkRate().admit().having(request)
+            .answer(receivedBytes: 100, holding: memory) { $0 }
+        return answered.inProcess().answer
+    }
+
+    @Test func readSubscriptionsCountAgainstMemory() async throws {
+        func large(_ number: Int) -> SubscriptionDictionary {
+            var subscription = Self.database("s\(number)")
+            subscription.notificationInfo = .init(
+                alertBody: String(repeating: "x", count: 50_000))
+            return subscription
+        }
+        let alice = try await World.alice { $0.memoryBytes = 400_000 }
+        try await alice.subscribe([large(0)])
+        #expect(try await ask(SubscriptionsList.self, .init(), alice).items.count == 1)
+        try await alice.subscribe((1..<5).map { large($0) })
+        let listed = await #expect(throws: RequestFailure.self) {
+            try await ask(SubscriptionsList.self, .init(), alice)
+        }
+        #expect(listed?.error.code == .tryAgainLater)
+        let found = await #expect(throws: RequestFailure.self) {
+            try await ask(SubscriptionsLookup.self, .init(subscriptionIDs: ["s0"]), alice)
+        }
+        #expect(found?.error.code == .tryAgainLater)
+    }
+
+    @Test func readSubscriptionsCostLikeRecords() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        for start in stride(from: 0, to: 800, by: 200) {
+            world.advance(seconds: 60)
+            try await alice.subscribe((start..<start + 200).map { Self.database("s\($0)") })
+        }
+        world.advance(seconds: 60)
+        var lists = 0
+        while lists < 40, await alice.refusal(SubscriptionsList.self, .init()) == nil {
+            lists += 1
+        }
+        #expect((5...8).contains(lists), "\(lists)")
+        world.advance(seconds: 60)
+        var lookups = 0
+        let request = SubscriptionsLookup.Request(subscriptionIDs: ["s0"])
+        while lookups < 40, await alice.refusal(SubscriptionsLookup.self, request) == nil {
+            lookups += 1
+        }
+        #expect((5...8).contains(lookups), "\(lookups)")
+    }
 }
 
 extension Person {

@@ -64,6 +64,56 @@ import Testing
         try await storage.close()
     }
 
+    /// A participant's queries use the owner's indexes, and create one only where there is room.
+    @Test func participantsQueryReplacesNoIndexOfTheOwner() async throws {
+        let storage = SQLiteStorageEngine.inMemory()
+        let world = World(
+            storage,
+            limits: .with {
+                $0.indexesPerDatabase = 1
+                // Too small a limit to sort all of them without an index.
+                $0.recordsScannedPerQuery = 40
+            })
+        let alice = try await world.person("alice", with: "Trips")
+        let bob = try await world.person("bob")
+        let made = try await alice.modify(
+            [
+                hut(.create, "root", type: "Trail"),
+                share(.create, "S", of: "root", permission: .readOnly),
+            ], in: "Trips")
+        #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+        try await alice.modify(
+            (0..<60).map {
+                hut(
+                    .create, "hut\($0)",
+                    [beds(Int64($0)), Field(name: "height", value: .int64(Int64(-$0)))],
+                    parent: .some("root"))
+            }, in: "Trips")
+        func request(_ field: String, _ zoneID: ZoneIDDictionary) -> RecordsQuery.Request {
+            let query = QueryDictionary(recordType: "Hut", sortBy: [.init(.user(field))])
+            return .init(query: query, zoneID: zoneID, resultsLimit: 3)
+        }
+        let own = try await alice.ask(RecordsQuery.self, request("beds", zone("Trips")))
+        #expect(own.records.compactMap(\.name) == ["hut0", "hut1", "hut2"])
+        let shared = zone("Trips", of: alice)
+        let found = try await bob.ask(RecordsQuery.self, request("beds", shared), in: .shared)
+        #expect(found.records.compactMap(\.name) == ["hut0", "hut1", "hut2"])
+        let refused = await bob.refusal(
+            RecordsQuery.self, request("height", shared), in: .shared)
+        #expect(refused?.error.frameworkCode == .limitExceeded)
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let fields = try await store.read { reader in
+            try reader.indexes(ofType: "Hut").filter {
+                $0.phase != .dropping && $0.definition.kind != .name
+            }.map(\.definition.field)
+        }
+        #expect(fields == ["beds"])
+        // The owner's own query replaces it.
+        let other = try await alice.ask(RecordsQuery.self, request("height", zone("Trips")))
+        #expect(other.records.compactMap(\.name) == ["hut59", "hut58", "hut57"])
+    }
+
     /// A database has room for one index, and another query takes it between a query's request for its index and its
     /// read. The query requests it once more, and is answered.
     @Test func queryRequestsItsDroppedIndexAgain() async throws {

@@ -29,4 +29,35 @@ import Testing
         let moved = page.records.filter { $0.name == "moving" }
         #expect(moved.count == 1 && moved[0].record != nil, "\(moved)")
     }
+
+    /// With more than 16 hierarchies, all shared records of the zone are read.
+    @Test func recordsOfOtherHierarchiesThatAPagePassesAreCharged() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let ida = try await world.person("ida", with: "Trips")
+        let paul = try await world.person("paul")
+        let names = (0..<17).map { "root\($0)" }
+        let roots = names.map { hut(.create, $0) }
+        let shares = names.map { share(.create, "S-\($0)", of: $0, permission: .readOnly) }
+        let made = try await ida.modify(roots + shares, in: "Trips")
+        for result in made.suffix(17) {
+            world.advance(seconds: 60)
+            #expect(try await paul.accept(result.record?.shortGUID ?? "").error == nil)
+        }
+        try await ida.modify(
+            [hut(.create, "other"), share(.create, "S", of: "other", participants: [])],
+            in: "Trips")
+        for start in stride(from: 0, to: 1_600, by: 400) {
+            world.advance(seconds: 60)
+            try await ida.modify(
+                (start..<start + 400).map { hut(.create, "h\($0)", parent: .some("other")) },
+                in: "Trips")
+        }
+        world.advance(seconds: 60)
+        let request = ChangesZone.Request(zones: [.init(zoneID: zone("Trips", of: ida))])
+        var pages = 0
+        while pages < 40,
+            await paul.refusal(ChangesZone.self, request, in: .shared) == nil
+        { pages += 1 }
+        #expect((2...5).contains(pages), "\(pages)")
+    }
 }

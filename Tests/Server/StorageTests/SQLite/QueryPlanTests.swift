@@ -55,6 +55,12 @@ import Testing
         Request(description: "forgetting ancestors", index: "record_ancestor_by_version") {
             try $0.deleteAncestors(replacedThrough: 3, in: zone)
         },
+        Request(description: "size of ancestors", index: "record_ancestor_by_version") {
+            _ = try $0.ancestorBytes(replacedAfter: 3, before: 9, in: zone)
+        },
+        Request(description: "ancestors beyond a size", index: "record_ancestor_by_version") {
+            try $0.deleteAncestors(beyondBytes: 3, in: zone)
+        },
         Request(description: "records", index: "record_by_name") {
             _ = try $0.records(named: ["a"], in: zone)
         },

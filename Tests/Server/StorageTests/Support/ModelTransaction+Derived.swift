@@ -24,6 +24,24 @@ extension ModelTransaction {
         model.ancestors.removeAll { $0.zone == zone && $0.replacedAt <= last }
     }
 
+    func ancestorBytes(
+        replacedAfter first: Int64, before last: Int64, in zone: ZoneRow.Key
+    ) -> Int {
+        model.ancestors
+            .filter { $0.zone == zone && $0.replacedAt > first && $0.replacedAt < last }
+            .reduce(0) { $0 + $1.payload.count }
+    }
+
+    func deleteAncestors(beyondBytes limit: Int, in zone: ZoneRow.Key) {
+        var bytes = 0
+        let states = model.ancestors.filter { $0.zone == zone }
+            .sorted { $0.replacedAt > $1.replacedAt }
+        for state in states {
+            bytes += state.payload.count
+            if bytes > limit { deleteAncestor(replacedAt: state.replacedAt, in: zone) }
+        }
+    }
+
     // MARK: References
 
     func holders(

@@ -90,8 +90,10 @@ extension StoreAction {
             """
         case .sharedChanges(let zone, let roots, let cursor, let limit, let bytes):
             let key = try reader.key(of: zone)
-            let page = try reader.sharedChanges(
+            var page = try reader.sharedChanges(
                 in: key, roots: roots, after: cursor, limit: limit, payloadBytes: bytes)
+            // The model has no index and passes nothing.
+            page.passedChanges = 0
             return try "\(page) \(reader.sharedVersion(of: key, roots: roots))"
         default: return nil
         }
