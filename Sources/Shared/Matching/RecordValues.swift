@@ -9,8 +9,8 @@ package struct RecordValues: Sendable {
         package var recordType: String
         /// The name of the parent record in the sharing hierarchy.
         package var parent: String?
-        /// The name of the root record whose share covers the record.
-        package var shareRoot: String?
+        /// The name of the record's share, which a record has that is the root of one, as `CKRecord.share`.
+        package var share: String?
         /// The user record name of the creator.
         package var creator: String
         package var modifier: String
@@ -19,14 +19,14 @@ package struct RecordValues: Sendable {
         package var modifiedMilliseconds: Int64
 
         package init(
-            recordName: String, recordType: String, parent: String?, shareRoot: String?,
+            recordName: String, recordType: String, parent: String?, share: String?,
             creator: String, modifier: String, createdMilliseconds: Int64,
             modifiedMilliseconds: Int64
         ) {
             self.recordName = recordName
             self.recordType = recordType
             self.parent = parent
-            self.shareRoot = shareRoot
+            self.share = share
             self.creator = creator
             self.modifier = modifier
             self.createdMilliseconds = createdMilliseconds
@@ -54,7 +54,7 @@ package struct RecordValues: Sendable {
     private subscript(field: QueryDictionary.SystemField) -> FieldValue? {
         switch field {
         case .recordName: .reference(Reference(recordName: system.recordName))
-        case .share: system.shareRoot.map { .reference(Reference(recordName: $0)) }
+        case .share: system.share.map { .reference(Reference(recordName: $0)) }
         case .parent: system.parent.map { .reference(Reference(recordName: $0)) }
         case .createdUserRecordName: .reference(Reference(recordName: system.creator))
         case .createdTimestamp: .timestamp(milliseconds: system.createdMilliseconds)

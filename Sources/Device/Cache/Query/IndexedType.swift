@@ -193,7 +193,7 @@ extension RecordValues {
         self.init(
             SystemValues(
                 recordName: record.id.name, recordType: record.type,
-                parent: record.parentRecordName, shareRoot: nil,
+                parent: record.parentRecordName, share: system?.shareRecordName,
                 creator: system?.creatorRecordName ?? user,
                 modifier: system?.modifierRecordName ?? user,
                 createdMilliseconds: system?.createdMilliseconds ?? .max,

@@ -68,6 +68,28 @@ extension CloudCache {
         }
     }
 
+    /// All records of a zone, and the names of those that exist, but that the app does not see, because a newer one wrote
+    /// them.
+    package func recordsAndHiddenNames(
+        inZoneWith zoneID: CKRecordZone.ID, in scope: CKDatabase.Scope = .private
+    ) async throws -> (records: [CKRecord], hiddenNames: Set<String>) {
+        try await file.disk.read { [self] in
+            let found = try database(scope).store.recordsAndHiddenNames(
+                type: nil, zone: ZoneID(zoneID))
+            let records = try found.records.map { file.withFiles(try $0.record()) }
+            return (records, found.hiddenNames)
+        }
+    }
+
+    /// - Throws: ``CacheError`` `newerRecord` if the record exists, but the app does not see it.
+    package func refuseIfHidden(
+        _ id: CKRecord.ID, in scope: CKDatabase.Scope = .private
+    ) async throws {
+        try await file.disk.read { [self] in
+            try database(scope).store.refuseIfHidden(RecordID(id))
+        }
+    }
+
     /// Whether all records of a zone are here, so that one that is missing does not exist at the service: after the zone's
     /// first full fetch, or if the service has no such zone.
     package func hasFetched(

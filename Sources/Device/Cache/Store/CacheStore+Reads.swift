@@ -14,8 +14,15 @@ extension CacheStore {
 
     /// All records of a type in a zone, or of every type, in the order of their names.
     func records(type: String?, zone id: ZoneID) throws -> [RecordSnapshot] {
+        try recordsAndHiddenNames(type: type, zone: id).records
+    }
+
+    /// As ``records(type:zone:)``, with the names of the records that exist, but that the app does not see.
+    func recordsAndHiddenNames(
+        type: String?, zone id: ZoneID
+    ) throws -> (records: [RecordSnapshot], hiddenNames: Set<String>) {
         try read { database in
-            guard let zone = try zone(id, database) else { return [] }
+            guard let zone = try zone(id, database) else { return ([], []) }
             let filter = type == nil ? "" : " AND type = ?"
             var arguments: StatementArguments = [zone.key]
             if let type { arguments += [type] }
@@ -25,14 +32,31 @@ extension CacheStore {
                     ORDER BY name
                     """)
             var records: [RecordSnapshot] = []
+            var hiddenNames: Set<String> = []
             let rows = try Row.fetchCursor(statement, arguments: arguments)
             while let row = try rows.next() {
                 let record = try RecordSnapshot(
                     row, id: RecordID(name: try row.decode(atIndex: 4), zoneID: id),
                     type: try row.decode(atIndex: 0), at: 1)
-                if !isHidden(record) { records.append(record) }
+                if isHidden(record) {
+                    hiddenNames.insert(record.id.name)
+                } else {
+                    records.append(record)
+                }
             }
-            return records
+            return (records, hiddenNames)
+        }
+    }
+
+    /// Refuses a record that exists, but that the app does not see.
+    ///
+    /// - Throws: ``CacheError`` `newerRecord`.
+    func refuseIfHidden(_ id: RecordID) throws {
+        try read { database in
+            guard let zone = try zone(id.zoneID, database),
+                let record = try record(id.name, zone, database), isHidden(record)
+            else { return }
+            try refuseIfNewer(record)
         }
     }
 

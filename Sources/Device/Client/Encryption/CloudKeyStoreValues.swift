@@ -43,12 +43,32 @@ public struct KeptSignIn: Hashable, Sendable {
         self.webAuthToken = webAuthToken
     }
 
-    var bytes: [UInt8] { Array("\(id)\n\(userRecordName)\n\(webAuthToken)\n".utf8) }
+    /// A line for each value, and one for their checksum; nil if a value is empty or has several lines.
+    var bytes: [UInt8]? {
+        let values = [id, userRecordName, webAuthToken]
+        guard values.allSatisfy({ !$0.isEmpty && !$0.utf8.contains(Self.lineFeed) }) else {
+            return nil
+        }
+        return Array((values + [Self.checksum(of: values)]).map { $0 + "\n" }.joined().utf8)
+    }
 
+    /// Reads ``bytes``, or the lines of format 1, which had no checksum; nil if they are damaged.
     init?(bytes: [UInt8]) {
-        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
-        guard lines.count == 3 else { return nil }
-        self.init(id: lines[0], userRecordName: lines[1], webAuthToken: lines[2])
+        let parts = bytes.split(separator: Self.lineFeed, omittingEmptySubsequences: false)
+        let lines = parts.compactMap { String(bytes: $0, encoding: .utf8) }
+        let values = Array(lines.prefix(3))
+        let rest = Array(lines.dropFirst(3))
+        guard lines.count == parts.count, values.allSatisfy({ !$0.isEmpty }),
+            rest == [""] || rest == [Self.checksum(of: values), ""]
+        else { return nil }
+        self.init(id: values[0], userRecordName: values[1], webAuthToken: values[2])
+    }
+
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    private static func checksum(of values: [String]) -> String {
+        let text = values.joined(separator: "\n")
+        return Hexadecimal.text(SHA256.hash(data: Data(text.utf8)).prefix(8))
     }
 }
 

@@ -16,13 +16,17 @@ public final class FileKeyStore: CloudKeyStore {
 
         /// The prefix of a file of any format; the format's number and a space follow.
         var prefix: String { "stratus-\(rawValue)-" }
-        var header: String { prefix + "1 " }
+        /// The format of new files. Format 2 of a sign-in has a checksum.
+        var format: Int { self == .signIn ? 2 : 1 }
+        var header: String { prefix + "\(format) " }
+        /// The headers of the files that can be read.
+        var headers: [String] { (1...format).map { prefix + "\($0) " } }
 
         /// Whether a newer release wrote the file.
         func isNewer(_ text: Data) -> Bool {
             guard text.starts(with: Data(prefix.utf8)) else { return false }
             let number = text.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: " ") }
-            return (Int(String(decoding: number, as: UTF8.self)) ?? 0) > 1
+            return (Int(String(decoding: number, as: UTF8.self)) ?? 0) > format
         }
     }
 
@@ -147,7 +151,7 @@ public final class FileKeyStore: CloudKeyStore {
 
     // MARK: Sign-ins
 
-    // The file has three lines: the sign-in's identifier, the user's record name and the token.
+    // The file has four lines: the sign-in's identifier, the user's record name, the token and their checksum.
 
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? {
         let url = url(.signIn, place.fileNameParts)
@@ -161,7 +165,12 @@ public final class FileKeyStore: CloudKeyStore {
 
     public func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {
         let url = url(.signIn, place.fileNameParts)
-        try write(signIn.bytes, .signIn, url) { draft in
+        guard let bytes = signIn.bytes else {
+            throw CloudKeyStoreError(
+                sentence: "A value of the sign-in is empty or has several lines, so the sign-in was"
+                    + " not stored; sign in again.", path: url.path)
+        }
+        try write(bytes, .signIn, url) { draft in
             guard rename(draft, url.path) == 0 else { throw Self.unwritable(url) }
         }
     }
@@ -222,11 +231,11 @@ public final class FileKeyStore: CloudKeyStore {
         }
         if kind.isNewer(text) {
             throw CloudKeyStoreError(
-                sentence: "A newer release wrote the file of keys, and this one reads format 1. "
-                    + "Update the app.", path: url.path)
+                sentence: "A newer release wrote the file of keys, and this one reads format"
+                    + " \(kind.format). Update the app.", path: url.path)
         }
-        let header = Data(kind.header.utf8)
-        guard text.starts(with: header),
+        let headers = kind.headers.map { Data($0.utf8) }
+        guard let header = headers.first(where: { text.starts(with: $0) }),
             let bytes = Base64.bytes(
                 String(decoding: text.dropFirst(header.count), as: UTF8.self)
                     .trimmingCharacters(in: .whitespacesAndNewlines))

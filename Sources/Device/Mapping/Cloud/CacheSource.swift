@@ -51,15 +51,20 @@ struct CacheSource: RecordSource {
         return results
     }
 
-    /// All records of the cache: those that are missing were deleted, unless the cache is new and has not fetched them yet.
+    /// All records of the cache: those that are missing were deleted, unless the cache hides them, or is new and has not
+    /// fetched them yet.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
         // Read before the records, which may arrive meanwhile.
         let isComplete = try await cache.hasFetched(zone: zoneID)
-        let records = try await cache.records(inZoneWith: zoneID)
+        let (records, hiddenNames) = try await cache.recordsAndHiddenNames(inZoneWith: zoneID)
         await fetchFiles(of: records)
         return RemoteChanges(
             records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
-            isComplete: isComplete)
+            hiddenNames: hiddenNames, isComplete: isComplete)
+    }
+
+    func refuseIfHidden(_ name: String) async throws {
+        try await cache.refuseIfHidden(CKRecord.ID(recordName: name, zoneID: zoneID))
     }
 
     func records(

@@ -32,10 +32,14 @@ protocol RecordSource: Sendable {
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?)
     /// Syncs a local copy with the service; does nothing if there is none.
     func exchange() async throws
+    /// - Throws: an error that says so if a record exists, but this version of the app does not see it.
+    func refuseIfHidden(_ name: String) async throws
 }
 
 extension RecordSource {
     var mayLackFiles: Bool { false }
+
+    func refuseIfHidden(_ name: String) async throws {}
 }
 
 /// A source that sends requests to a database of the service.
@@ -64,6 +68,9 @@ extension DatabaseSource {
 struct RemoteChanges: Sendable {
     var records: [String: CKRecord] = [:]
     var deletedNames: Set<String> = []
+    /// Records that exist, but that this version of the app does not see: their objects stay unchanged, and edits and
+    /// deletions of these wait until the app is updated.
+    var hiddenNames: Set<String> = []
     /// Whether these are all records of the type, so that missing ones were deleted.
     var isComplete = false
     /// The mark for the next request.

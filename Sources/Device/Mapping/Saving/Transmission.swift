@@ -1,3 +1,4 @@
+import StratusCache
 import StratusClient
 import StratusRecords
 
@@ -45,6 +46,7 @@ extension CloudMapping {
             for node in pending {
                 do {
                     guard bases[node.name] != nil || !isThere.contains(node.key) else {
+                        try await source.refuseIfHidden(node.name)
                         throw MappingError.gone(node.name)
                     }
                     if let item = try outgoingItem(node, bases[node.name], sending) {
@@ -54,8 +56,7 @@ extension CloudMapping {
                     reports.append(failed(node, error))
                 }
             }
-            let results = try await source.modify(
-                saving: outgoing.map(\.record), deleting: [])
+            let results = try await source.modify(saving: outgoing.map(\.record), deleting: [])
             pending = []
             var saved: [(Outgoing, CKRecord)] = []
             for item in outgoing {
@@ -203,11 +204,14 @@ extension CloudMapping {
 
 extension [SaveReport] {
     /// The last root's error, otherwise that of an object that a root refers to, except for deleted
-    /// ones, which are reported only to the store.
+    /// ones and those that a newer version of the app wrote, which are reported only to the store.
     fileprivate var failure: (any Error)? {
         if let root = last(where: { $0.isRoot && $0.error != nil }) { return root.error }
         let links = filter { report in
-            report.error.map { ($0 as? MappingError)?.code != .deleted } ?? false
+            report.error.map {
+                ($0 as? MappingError)?.code != .deleted
+                    && ($0 as? CacheError)?.code != .newerRecord
+            } ?? false
         }
         guard let link = links.first else { return nil }
         return MappingError(

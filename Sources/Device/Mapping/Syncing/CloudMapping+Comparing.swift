@@ -8,8 +8,9 @@ extension CloudMapping {
         let knownNames = round.knownNames[map.recordType] ?? []
         let remote = try await remoteChanges(ofType: map.recordType, in: round)
         let entries = round.entries[map.recordType] ?? [:]
+        let hidden = remote.hiddenNames
         var comparison = TypeComparison(
-            deletions: ledger.pendingDeletions(map.recordType),
+            deletions: ledger.pendingDeletions(map.recordType).filter { !hidden.contains($0) },
             entryNames: entries.values.sorted(), mark: remote.mark)
         var objects: [String: E] = [:]
         var ignored: Set<String> = []
@@ -53,7 +54,7 @@ extension CloudMapping {
             }
             decided.insert(name)
         }
-        for name in objects.keys where remote.records[name] == nil {
+        for name in objects.keys where remote.records[name] == nil && !hidden.contains(name) {
             let isGone =
                 remote.deletedNames.contains(name) || entries[name] != nil
                 || (remote.isComplete && knownNames.contains(name))
@@ -61,7 +62,7 @@ extension CloudMapping {
         }
         decided.formUnion(comparison.deletedNames)
         for (name, object) in objects.sorted(by: { $0.key < $1.key })
-        where !decided.contains(name) {
+        where !decided.contains(name) && !hidden.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
             if isMissing || isNewer || dangling.contains(name) || isChanged(object, name) {

@@ -100,11 +100,13 @@ extension EngineDriver {
         return (try await database.save(subscription).subscriptionID, true)
     }
 
-    /// Makes a request that ``cancelOperations()`` can cancel.
+    /// Makes a request that ``cancelOperations()`` can cancel, once the app has what it changed before.
     func ask<Answer: Sendable>(
         group: CKOperationGroup? = nil,
         _ body: @escaping @Sendable (CKDatabase) async throws -> Answer
     ) async throws -> Answer {
+        await reportAppChange()
+        // The account may have changed while the app was called.
         try checkAccountIsKnown()
         let database = database.configuredWith(group: group) { $0 }
         let answer: Result<Answer, any Error>

@@ -120,13 +120,14 @@ extension EngineDriver {
                         since: asked.map { CKServerChangeToken(text: $0) },
                         deletionsAfterVersion: intact)
                 }
-                changed += page.changed.map { ZoneID($0) }
+                let pageChanged = page.changed.map { ZoneID($0) }
                 token = page.token.text
                 var deletions = page.deleted.map {
                     CKDatabase.DatabaseChange.Deletion(zoneID: $0.zoneID, reason: $0.reason)
                 }
                 if !page.moreComing {
-                    let named = changed + gone + deletions.map { ZoneID($0.zoneID) }
+                    let named =
+                        changed + gone + pageChanged + deletions.map { ZoneID($0.zoneID) }
                     deletions += known.subtracting(named).map { zone in
                         var deletion = CKDatabase.DatabaseChange.Deletion(
                             zoneID: CKRecordZone.ID(zone), reason: .deleted)
@@ -134,14 +135,18 @@ extension EngineDriver {
                         return deletion
                     }
                 }
-                gone += deletions.map { ZoneID($0.zoneID) }
+                let pageGone = deletions.map { ZoneID($0.zoneID) }
+                // Other devices may delete or recreate a zone between two pages: the later page counts.
+                changed.removeAll { pageGone.contains($0) }
+                changed += pageChanged
+                gone += pageGone
                 if !page.changed.isEmpty || !deletions.isEmpty {
                     let event = CKSyncEngine.Event.FetchedDatabaseChanges(
                         modifications: page.changed.map { .init(zoneID: $0) },
                         deletions: deletions, generations: page.generations)
                     await deliver(.fetchedDatabaseChanges(event), engine)
                 }
-                note(page.moreComing && !known.isEmpty ? nil : token, changed, gone)
+                note(page.moreComing && !known.isEmpty ? nil : token, pageChanged, pageGone)
                 guard page.moreComing else { break }
                 await deliverState(engine)
                 await updatePageScope(&round, engine)
@@ -150,7 +155,7 @@ extension EngineDriver {
             state.noteDatabaseFetched()
         } catch {
             // The zones of earlier pages are fetched nevertheless; the failure is handled below.
-            for zone in changed where !gone.contains(zone) { session.notified(of: zone) }
+            for zone in changed { session.notified(of: zone) }
             failed(error, hadToken: token != nil, nil, &round)
         }
     }
@@ -169,8 +174,7 @@ extension EngineDriver {
         state.update { ledger in
             if let token { ledger.databaseToken = token }
             for zone in gone { ledger.forget(zone) }
-            for zone in changed
-            where !gone.contains(zone) && !zone.isDefault && !ledger.zonesToFetch.contains(zone) {
+            for zone in changed where !zone.isDefault && !ledger.zonesToFetch.contains(zone) {
                 ledger.zonesToFetch.append(zone)
             }
         }

@@ -220,6 +220,11 @@ actor EngineDriver {
         await deliver(.stateUpdate(.init(stateSerialization: serialization)), engine)
     }
 
+    /// Reports a change that the app made in a call of the delegate, before the next request, which may take long.
+    func reportAppChange() async {
+        if state.hasUnreportedAppChange, let engine { await deliverState(engine) }
+    }
+
     /// Handles a change of the state by the app: the loop reports it and sends the new changes.
     /// Without a loop, and during a request, changes within a tenth of a second are reported together.
     func appChangedState() {
@@ -251,6 +256,8 @@ actor EngineDriver {
         of request: Task<Answer, any Error>
     ) async -> Result<Answer, any Error> {
         isAsking = true
+        // Made since `reportAppChange()`.
+        if state.hasUnreportedAppChange { appChangedState() }
         let answer = await request.result
         isAsking = false
         // Another call of the delegate must not begin before this one ends.

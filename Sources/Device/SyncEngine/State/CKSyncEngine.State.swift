@@ -43,6 +43,8 @@ extension CKSyncEngine {
             var ledger: EngineLedger
             /// Whether the latest change has not been reported to the app yet.
             var isUnreported = false
+            /// Whether one of the unreported changes is the app's.
+            var hasUnreportedAppChange = false
             /// Zones whose fetch began without a token and has not ended, each with a unique
             /// number.
             var fetchesFromBeginning: [ZoneID: Int] = [:]
@@ -182,6 +184,7 @@ extension CKSyncEngine {
             let isChanged = content.withLock { content in
                 guard body(&content.ledger) else { return false }
                 content.isUnreported = true
+                content.hasUnreportedAppChange = true
                 return true
             }
             if isChanged { changed.withLock { $0 }?() }
@@ -195,11 +198,15 @@ extension CKSyncEngine {
             }
         }
 
+        /// Whether the app made a change that was not reported to it yet.
+        var hasUnreportedAppChange: Bool { content.withLock { $0.hasUnreportedAppChange } }
+
         /// The state that was not reported to the app yet, which counts as reported from now on.
         func takeUnreported() -> Serialization? {
             content.withLock { content in
                 guard content.isUnreported else { return nil }
                 content.isUnreported = false
+                content.hasUnreportedAppChange = false
                 return Serialization(content.ledger)
             }
         }

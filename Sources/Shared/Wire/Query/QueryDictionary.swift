@@ -124,7 +124,7 @@ public struct QueryDictionary: Hashable, Sendable {
     public enum SystemField: String, WireWord, Hashable, Sendable, CaseIterable {
         /// The record's name, `___recordID` in the schema language.
         case recordName
-        /// The root record whose share covers the record, `___share` in the schema language; only in filters.
+        /// The record's share, if it is the root of one, `___share` in the schema language; only in filters.
         case share
         /// The record's parent, `___parent` in the schema language; only in filters.
         case parent

@@ -55,6 +55,17 @@ import Testing
         #expect(all.map { $0 is CKShare } == [true])
     }
 
+    /// As at the service: `ClientShareTests.queryFindsTheRecordOfAShare`.
+    @Test func queryFindsTheRecordOfAShare() async throws {
+        let (phone, share) = try await shared()
+        try phone.save("other", "1")
+        let reference = CKRecord.Reference(record: share, action: .none)
+        let query = CacheQuery("Item")
+            .where(NSPredicate(format: "%K == %@", CKRecord.SystemFieldKey.share, reference))
+        let found = try await phone.cache.records(matching: query)
+        #expect(found.map(\.recordID) == [root])
+    }
+
     @Test func participantChangeArrivesWithNextSync() async throws {
         let (phone, share) = try await shared()
         let kept = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)

@@ -69,6 +69,56 @@ import Testing
         #expect(throws: CloudKeyStoreError.self) { try store.key(for: account) }
     }
 
+    /// Damage to the file of a sign-in never yields another sign-in, and the next sign-in replaces the file.
+    @Test func damagedSignInIsRefusedUntilTheNextSignIn() throws {
+        let scratch = try Scratch()
+        let store = FileKeyStore(folder: scratch.folder)
+        let place = CloudSignInPlace(
+            service: "https://cloud.example.org", apiToken: "app", environment: .development)
+        let signIn = KeptSignIn(id: "1", userRecordName: "_ida", webAuthToken: "secret")
+        try store.keepSignIn(signIn, at: place)
+        #expect(try store.signIn(at: place) == signIn)
+        let name = try #require(
+            try FileManager.default.contentsOfDirectory(atPath: scratch.folder.path).first)
+        let url = scratch.folder.appendingPathComponent(name)
+        func write(_ data: Data) throws {
+            try data.write(to: url)
+            chmod(url.path, 0o600)
+        }
+        let intact = try Data(contentsOf: url)
+        var damaged = (0..<intact.count).map { intact.prefix($0) }
+        for index in 0..<intact.count {
+            var bent = intact
+            bent[index] ^= 1
+            damaged.append(bent)
+        }
+        for data in damaged {
+            try write(data)
+            do {
+                let found = try store.signIn(at: place)
+                #expect(found == signIn)
+            } catch is CloudKeyStoreError {
+                // The damage was noticed; otherwise it changed nothing, such as the line's end.
+                continue
+            }
+        }
+        try write(Data("nonsense".utf8))
+        #expect(throws: CloudKeyStoreError.self) { try store.signIn(at: place) }
+        let next = KeptSignIn(id: "2", userRecordName: "_bo", webAuthToken: "other")
+        try store.keepSignIn(next, at: place)
+        #expect(try store.signIn(at: place) == next)
+        // Read back, these would be other values.
+        for (id, user, token) in [("1\n_ida", "secret", ""), ("1", "", "2"), ("1", "_ida", "2\n")] {
+            let wrong = KeptSignIn(id: id, userRecordName: user, webAuthToken: token)
+            #expect(throws: CloudKeyStoreError.self) { try store.keepSignIn(wrong, at: place) }
+        }
+        #expect(try store.signIn(at: place) == next)
+        // The file of an earlier release.
+        let lines = Data("1\n_ida\nsecret\n".utf8).base64EncodedString()
+        try write(Data("stratus-sign-in-1 \(lines)\n".utf8))
+        #expect(try store.signIn(at: place) == signIn)
+    }
+
     @Test func newerFormatIsRefused() throws {
         let scratch = try Scratch()
         let (store, path) = try storeWithKey(in: scratch)

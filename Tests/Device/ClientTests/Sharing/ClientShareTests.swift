@@ -36,6 +36,22 @@ import Testing
         #expect(trip.trail.share?.recordID == share.recordID && trip.hutBelow.share == nil)
     }
 
+    /// The service compares what the record returns as its share, as a predicate on the device does.
+    @Test func queryFindsTheRecordOfAShare() async throws {
+        let trip = try await Trip()
+        let share = try await trip.shareWithBo()
+        let reference = CKRecord.Reference(record: share, action: .none)
+        let root = CKRecord.Reference(record: trip.trail, action: .none)
+        func names(_ target: CKRecord.Reference) async throws -> [String] {
+            let predicate = NSPredicate(format: "%K == %@", CKRecord.SystemFieldKey.share, target)
+            let query = CKQuery(recordType: trip.trail.recordType, predicate: predicate)
+            return try await trip.ida.privateCloudDatabase
+                .records(matching: query, inZoneWith: trips).matchResults.map(\.0.recordName)
+        }
+        #expect(try await names(reference) == ["trail"])
+        #expect(try await names(root).isEmpty)
+    }
+
     @Test func everyFetchReturnsShareAsCKShare() async throws {
         let trip = try await Trip()
         let share = try await trip.shareWithBo()

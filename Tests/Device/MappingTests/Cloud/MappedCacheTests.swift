@@ -18,17 +18,38 @@ struct MappedCacheTests {
         let store = RecordingStore()
         let mapping: CloudMapping
 
-        init(_ cloud: TestCloud, _ types: [any CloudEntity.Type]) async throws {
+        init(
+            _ cloud: TestCloud, _ types: [any CloudEntity.Type],
+            versions: RecordVersions = RecordVersions()
+        ) async throws {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             link = try await MappedDevice(cloud, "phone")
+            let opened = try Self.opened(types, versions, link, folder, store)
+            cache = opened.cache
+            mapping = opened.mapping
+        }
+
+        private static func opened(
+            _ types: [any CloudEntity.Type], _ versions: RecordVersions, _ link: MappedDevice,
+            _ folder: URL, _ store: RecordingStore
+        ) throws -> (cache: CloudCache, mapping: CloudMapping) {
             let container = CKContainer(
                 identifier: MappedDevice.container, connection: link.connection)
-            cache = try CloudCache(
+            let cache = try CloudCache(
                 path: folder.appendingPathComponent("cache.sqlite").path, container: container,
-                scopes: [.private])
-            mapping = try CloudMapping(
+                scopes: [.private], versions: versions)
+            let mapping = try CloudMapping(
                 cache: cache, types: types, store: store,
                 file: folder.appendingPathComponent("mapping"))
+            return (cache, mapping)
+        }
+
+        /// Opens the cache again as another version of the app.
+        func reopened(
+            _ types: [any CloudEntity.Type], versions: RecordVersions
+        ) throws -> (cache: CloudCache, mapping: CloudMapping) {
+            try cache.close()
+            return try Self.opened(types, versions, link, folder, store)
         }
 
         /// Opens a new cache in place of the one whose file was lost, with the same objects and the same file of the
@@ -41,17 +62,7 @@ struct MappedCacheTests {
             where name != "mapping" {
                 try FileManager.default.removeItem(at: folder.appendingPathComponent(name))
             }
-            let container = CKContainer(
-                identifier: MappedDevice.container, connection: link.connection)
-            let cache = try CloudCache(
-                path: folder.appendingPathComponent("cache.sqlite").path, container: container,
-                scopes: [.private])
-            return (
-                cache,
-                try CloudMapping(
-                    cache: cache, types: types, store: store,
-                    file: folder.appendingPathComponent("mapping"))
-            )
+            return try Self.opened(types, RecordVersions(), link, folder, store)
         }
 
         deinit {
@@ -125,6 +136,56 @@ struct MappedCacheTests {
         try await tablet.mapping.delete(copy)
         try await mapping.syncEntities()
         #expect(cached.store.memory.objects(Home.self).isEmpty)
+        try cache.close()
+    }
+
+    /// A newer version of the app wrote the records of two objects, which the cache hides from this one.
+    @Test func objectsOfHiddenRecordsStayAndTheirEditsWaitForTheUpdate() async throws {
+        func versions(_ current: Int64) -> RecordVersions {
+            var versions = RecordVersions()
+            versions.declare("Home", key: "version", current: current)
+            versions.newerRecords = .goOn
+            versions.sight = .hidden
+            return versions
+        }
+        let cloud = TestCloud()
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let types: [any CloudEntity.Type] = [Home.self, Person.self, Course.self]
+        let cached = try await CachedPhone(cloud, types, versions: versions(1))
+        let (phone, store) = (cached.mapping, cached.store)
+        let (kept, deleted) = (Home(), Home())
+        let course = Course(CourseFields(title: "Ski"))
+        for home in [kept, deleted] {
+            home.edit { $0.road = "Lake Road" }
+            store.memory.insert(home)
+        }
+        store.memory.insert(course)
+        try await phone.syncEntities()
+        for home in [kept, deleted] {
+            let record = try await tablet.record(home.syncID)
+            record["version"] = 2
+            _ = try await tablet.database.save(record)
+        }
+        for isForced in [false, true] {
+            try await phone.syncEntities(forced: isForced)
+            #expect(store.memory.objects(Home.self).count == 2)
+        }
+        kept.edit { $0.road = "Sea Road" }
+        let refusal = await #expect(throws: CacheError.self) { try await phone.save(kept) }
+        #expect(refusal?.code == .newerRecord)
+        store.memory.remove(deleted)
+        await #expect(throws: CacheError.self) { try await phone.delete(deleted) }
+        course.edit { $0.title = "Climb" }
+        try await phone.syncEntities()
+        #expect(try await tablet.record(course.syncID)["title"] == "Climb")
+        for home in [kept, deleted] {
+            #expect(try await tablet.record(home.syncID)["road"] == "Lake Road")
+        }
+        let (cache, updated) = try cached.reopened(types, versions: versions(2))
+        try await updated.syncEntities()
+        #expect(try await tablet.record(kept.syncID)["road"] == "Sea Road")
+        #expect(try await tablet.record(kept.syncID)["version"] == 2)
+        await #expect(throws: CKError.self) { try await tablet.record(deleted.syncID) }
         try cache.close()
     }
 

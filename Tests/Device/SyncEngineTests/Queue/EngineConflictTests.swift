@@ -212,6 +212,50 @@ import Testing
         try await expectSend(by: tablet, "sentZones -Huts")
     }
 
+    /// One page of the database's changes names the deletion, a later one the new zone, and the request after that fails.
+    @Test(arguments: [false, true])
+    func zoneRecreatedBetweenPagesIsFetched(isRestarted: Bool) async throws {
+        let limits = Limits.with {
+            $0.recordsPerPage = 1
+            $0.maximumRecordsPerPage = 1
+        }
+        let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
+        let (phone, app) = try await SwitchableDevice.sentAndReceived(["a": "1"], to: cloud)
+        try await app.engine.fetchChanges()
+        let tablet = try await EngineWorld(cloud).app("tablet")
+        try await tablet.engine.fetchChanges()
+        @Sendable func send(_ change: CKSyncEngine.PendingDatabaseChange) async throws {
+            tablet.engine.state.add(pendingDatabaseChanges: [change])
+            try await tablet.engine.sendChanges()
+        }
+        try await send(.deleteZone(hutsID))
+        try await send(.saveZone(CKRecordZone(zoneName: "Trails")))
+        let count = Mutex(0)
+        phone.transport.beforeRequests { path in
+            guard path == ChangesDatabase.path else { return }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 2 {
+                try await send(.saveZone(CKRecordZone(zoneID: hutsID)))
+                tablet.write("b", "2")
+                try await tablet.engine.sendChanges()
+                try await send(.saveZone(CKRecordZone(zoneName: "Lakes")))
+            }
+            if number >= 4 { throw TransportError(.noRoute, "The network is gone.") }
+        }
+        await #expect(throws: CKError.self) { try await app.engine.fetchChanges() }
+        #expect(count.withLock { $0 } >= 4)
+        #expect(
+            app.log.contains("zones -Huts deleted") && app.log.contains("zones +Huts"),
+            "\(app.log)")
+        phone.transport.goOnline()
+        if isRestarted { app.restart() }
+        try await app.engine.fetchChanges()
+        #expect(app.texts == ["b": "2"])
+    }
+
     @Test func limitExceededHalvesEngineBatch() async throws {
         let world = EngineWorld()
         let (phone, _) = try await world.pair()

@@ -125,6 +125,42 @@ import Testing
         #expect(isReported.withLock { $0 })
     }
 
+    /// The process may be killed during the request that follows a call of the delegate.
+    @Test func changeInACallOfTheDelegateIsReportedBeforeTheNextRequest() async throws {
+        let (phone, app) = try await SwitchableDevice.sentAndReceived()
+        // The stored pending changes at the first request to each path.
+        let stored = Mutex<[String: [CKSyncEngine.PendingRecordZoneChange]]>([:])
+        phone.transport.beforeRequests { path in
+            // The next process starts from the file.
+            let next = EngineApp(app.database, file: app.file)
+            let pending = next.engine.state.pendingRecordZoneChanges
+            stored.withLock { $0[path] = $0[path] ?? pending }
+        }
+        app.write("a", "1")
+        app.batch { _ in
+            app.batch(nil)
+            app.write("b", "1")
+            return app.record(hut("a")).map { .init(recordsToSave: [$0]) }
+        }
+        try await app.engine.sendChanges()
+        app.options { context in
+            app.options(nil)
+            app.write("c", "1")
+            return context.options
+        }
+        app.whenEvent { event, _ in
+            guard case .willFetchRecordZoneChanges = event else { return }
+            app.write("d", "1")
+        }
+        try await app.engine.fetchChanges()
+        app.whenEvent { _, _ in }
+        let found = stored.withLock { $0 }
+        #expect(found[RecordsModify.path]?.contains(.saveRecord(hut("b"))) == true)
+        #expect(found[ChangesDatabase.path]?.contains(.saveRecord(hut("c"))) == true)
+        #expect(found[ChangesDatabase.path]?.contains(.saveRecord(hut("d"))) == false)
+        #expect(found[ChangesZone.path]?.contains(.saveRecord(hut("d"))) == true)
+    }
+
     @Test func stateUpdateFollowsAddedChangesWithoutSync() async throws {
         let clock = TestClock()
         let world = EngineWorld(TestCloud(clock: clock))
