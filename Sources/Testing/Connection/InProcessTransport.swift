@@ -133,6 +133,7 @@ public final class InProcessTransport: AccountTransport {
         _ served: S.Type, _ request: S.Request, _ target: RequestTarget, apiToken: String
     ) async throws -> ServedAnswer<S.Answer> {
         let token = webAuthToken.withLock { $0 }
+        try AccountCheck.current?()
         defer {
             AnswerTime.listener?(
                 AnswerTime(milliseconds: service.settings.world.nowMilliseconds()))

@@ -67,7 +67,7 @@ extension CloudConnection {
     /// report the problem with its file.
     private func resumeFirstSignIn() {
         do {
-            try resumeSignIn()
+            _ = try takeKeptSignIn()
         } catch {
             signIns.refuses(CKError(requestFailedWith: error))
         }

@@ -99,10 +99,20 @@ public final class CloudConnection: Sendable {
     /// Notes that the transport's account was signed in, signed out or replaced; posts
     /// `CKAccountChanged` with the connection as its object.
     public func accountChanged(hasAccount: Bool) {
+        replaceAccount(hasAccount: hasAccount)
+        postAccountChange()
+    }
+
+    /// Notes another account, of which observers are not told yet.
+    func replaceAccount(hasAccount: Bool) {
         account.withLock {
             $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)
         }
         keyring.forget()
+    }
+
+    /// Posts `CKAccountChanged`. Observers run at once and may make containers, so it is not called within a lock.
+    func postAccountChange() {
         NotificationCenter.default.post(name: .CKAccountChanged, object: self)
     }
 

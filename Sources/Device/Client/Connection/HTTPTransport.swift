@@ -110,6 +110,7 @@ public final class HTTPTransport: Transport {
                     + " send fewer or smaller records in one.")
         }
         let token = try await session.token { try await self.signIn($0, timeoutSeconds) }
+        try AccountCheck.current?()
         do {
             return try await exchange(E.self, request, body, target, token, timeoutSeconds).answer
         } catch let failure as ServiceFailure where failure.error.code == .authenticationRequired {
@@ -117,6 +118,7 @@ public final class HTTPTransport: Transport {
             let fresh = try await session.renewedToken(after: token) {
                 try await self.signIn($0, timeoutSeconds)
             }
+            try AccountCheck.current?()
             return try await exchange(E.self, request, body, target, fresh, timeoutSeconds).answer
         }
     }

@@ -51,11 +51,14 @@ struct RequestSender: Sendable {
                     + " is none; sign in.",
                 at: connection.serviceAddress)
         }
+        let check = AccountCheck { try checkAccount() }
         return try await retrying(recover: recover) {
-            try await timed {
-                try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {
-                    try await connection.transport.send(
-                        endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+            try await AccountCheck.$current.withValue(check) {
+                try await timed {
+                    try await bounded(by: min(pace.requestSeconds, remainingSeconds)) {
+                        try await connection.transport.send(
+                            endpoint, request, to: target, timeoutSeconds: pace.requestSeconds)
+                    }
                 }
             }
         }

@@ -61,6 +61,7 @@ extension CKRecord {
         coder.archive(state.share, "share")
         coder.archive(state.parent, "parent")
         coder.encode(state.parentSerial != nil, forKey: "isParentChanged")
+        coder.archive(state.formerParent, "formerParent")
         state.sharing?.archive(with: coder)
     }
 }
@@ -82,6 +83,7 @@ extension RecordState {
         }
         changeCount = 1
         parentSerial = coder.decodeBool(forKey: "isParentChanged") ? 1 : nil
+        formerParent = coder.archivedObject(CKReference.self, "formerParent")
         guard coder.containsValue(forKey: "values") else { return }
         guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),

@@ -81,9 +81,7 @@ extension CKRecord {
         let state = self.state.withLock { $0 }
         let isParentChanged = state.parentSerial != nil
         let content = try RecordSnapshot(self, state)
-        var original = try RecordSnapshot(self, state.base)
-        // The former parent is not remembered.
-        if isParentChanged { original.parentRecordName = nil }
+        let original = try RecordSnapshot(self, state.base)
         return LocalEdit(
             id: content.id, type: content.type,
             changes: try Self.fields(Array(state.changes.keys), of: state, areLocal: true),
@@ -155,7 +153,8 @@ extension RecordState {
             base.values[key] = change.base
         }
         base.changes = [:]
-        base.parentSerial = nil
+        if parentSerial != nil { base.parent = formerParent }
+        (base.parentSerial, base.formerParent) = (nil, nil)
         base.sharing = sharing?.base
         return base
     }

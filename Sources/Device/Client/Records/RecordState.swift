@@ -25,6 +25,8 @@ struct RecordState: Sendable {
     var parent: CKReference?
     /// The count at which the parent was changed; nil when it is the service's.
     var parentSerial: Int?
+    /// The service's parent, while ``parent`` is a changed one.
+    var formerParent: CKReference?
 
     /// Whether a store of this device has the record, even if it is not sent yet.
     var isKept = false
@@ -73,12 +75,13 @@ struct RecordState: Sendable {
     /// Notes that a store has the changes up to a count.
     mutating func keep(through count: Int) {
         changes = changes.filter { $0.value.serial > count }
-        if let serial = parentSerial, serial <= count { parentSerial = nil }
+        if let serial = parentSerial, serial <= count { (parentSerial, formerParent) = (nil, nil) }
         isKept = true
     }
 
     mutating func setParent(_ parent: CKReference?) {
         changeCount += 1
+        if parentSerial == nil { formerParent = self.parent }
         self.parent = parent
         parentSerial = changeCount
     }
@@ -123,8 +126,11 @@ struct RecordState: Sendable {
         modificationDate = server.modificationDate ?? modificationDate
         modifierName = server.modifierName ?? modifierName
         share = server.share
-        if let serial = parentSerial, serial > sent.changeCount { return }
-        parentSerial = nil
+        if let serial = parentSerial, serial > sent.changeCount {
+            formerParent = hasAllFields ? server.parent : sent.parent
+            return
+        }
+        (parentSerial, formerParent) = (nil, nil)
         if hasAllFields { parent = server.parent }
     }
 

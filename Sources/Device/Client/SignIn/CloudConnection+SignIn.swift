@@ -18,6 +18,16 @@ extension CloudConnection {
     ///   what to do.
     @discardableResult
     public func resumeSignIn() throws -> Bool {
+        guard try takeKeptSignIn() else { return false }
+        postAccountChange()
+        return true
+    }
+
+    /// Resumes the sign-in that this device keeps, without `CKAccountChanged`: while a connection is made, no one has
+    /// it, and ``current`` makes the process's one within a lock that every container needs.
+    ///
+    /// - Returns: whether a user is signed in now.
+    func takeKeptSignIn() throws -> Bool {
         guard let transport = transport as? HTTPTransport, let place = signInPlace,
             let kept = try attemptKeeping({ try keyring.store.signIn(at: place) })
         else { return false }
@@ -37,7 +47,7 @@ extension CloudConnection {
     private func take(_ kept: KeptSignIn, with transport: HTTPTransport, keptAt: Double?) {
         signIns.keeps(kept, keptAt: keptAt)
         transport.session.change(to: kept.webAuthToken) { [weak self] in self?.renew($0) }
-        accountChanged(hasAccount: true)
+        replaceAccount(hasAccount: true)
     }
 
     private func renew(_ token: String) {
@@ -68,6 +78,7 @@ extension CloudConnection {
                 id: world.makeUUID().uuidString, userRecordName: name, webAuthToken: token)
             try attemptKeeping { try keyring.store.keepSignIn(kept, at: place) }
             take(kept, with: transport, keptAt: world.uptimeSeconds())
+            postAccountChange()
             return name
         } catch {
             // A token that the service did not confirm, or that could not be stored, is not used:

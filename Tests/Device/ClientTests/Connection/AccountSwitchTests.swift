@@ -1,8 +1,10 @@
 import Foundation
 import StratusRecords
+import StratusService
 import StratusStorage
 import StratusTesting
 import StratusWire
+import TestServing
 import Testing
 
 @testable import StratusClient
@@ -72,6 +74,53 @@ import Testing
         // Later requests are Bo's.
         try await phone.database.save(note())
         #expect(try await phone.hasRecord("bo"))
+    }
+
+    @Test("A save is not sent as the user who signs in before its token is read")
+    func saveDuringAccountSwitchIsNotSentAsNextUser() async throws {
+        let phone = try await Phone()
+        phone.transport.tap {
+            $0.request = { request in
+                if request is RecordsModify.Request { try await phone.becomeBos() }
+            }
+        }
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await phone.database.save(note())
+        }
+        #expect(try await !phone.hasRecord("bo"))
+        #expect(try await !phone.hasRecord("ida"))
+    }
+
+    @Test("Over HTTP, a save is not sent as the user who signs in before its token is read")
+    func saveDuringAccountSwitchIsNotSentAsNextUserOverHTTP() async throws {
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: true))
+        let ida = try await service.signInForDevelopment(user: "ida").webAuthToken
+        let bo = try await service.signInForDevelopment(user: "bo").webAuthToken
+        try await withServer(service) { port in
+            let link = try #require(
+                HTTPTransport(
+                    origin: "http://127.0.0.1:\(port)",
+                    credentials: .init(apiToken: "development", webAuthToken: ida),
+                    deviceID: "phone"))
+            let transport = TappedTransport(link)
+            let connection = CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone",
+                keyStore: MemoryKeyStore())
+            let database = CKContainer(identifier: Trip.identifier, connection: connection)
+                .privateCloudDatabase
+            transport.tap {
+                $0.request = { request in
+                    if request is RecordsModify.Request { try connection.signIn(webAuthToken: bo) }
+                }
+            }
+            await #expect(throws: CKError(.notAuthenticated)) { try await database.save(note()) }
+            transport.tap { $0.request = { _ in } }
+            // The device is Bo's now.
+            let found = try await database.records(for: [note().recordID])
+            #expect(found.values.allSatisfy { $0.success == nil })
+        }
     }
 
     @Test func saveAfterAssetUploadFailsOnAccountSwitch() async throws {

@@ -116,6 +116,37 @@ import Testing
         #expect(record.changedKeys() == ["name"])
     }
 
+    @Test(
+        "A conflict's ancestor has the former parent if the service sends no ancestor",
+        arguments: [nil, "new"] as [String?])
+    func ancestorHasFormerParent(_ parent: String?) async throws {
+        let record = hut("a")
+        record.setParent(hut("old").recordID)
+        let first = database { request, _ in accept(request) }
+        try await first.save(record)
+        record.setParent(parent.map { hut($0).recordID })
+        let stale = ServiceError(.conflict, "client oplock error updating record")
+        let theirs = RecordDictionary(
+            recordName: "a", recordType: "Hut", recordChangeTag: "t9",
+            parentRecordName: .some("old"))
+        let second = database { _, _ in
+            RecordsModify.Answer(records: [
+                .failure(RecordFailure(recordName: "a", error: stale, serverRecord: theirs))
+            ])
+        }
+        let archive = try NSKeyedArchiver.archivedData(
+            withRootObject: record, requiringSecureCoding: true)
+        let archived = try #require(
+            try NSKeyedUnarchiver.unarchivedObject(ofClass: CKRecord.self, from: archive))
+        for client in [record, archived] {
+            #expect(try client.edit().original?.parentRecordName == "old")
+            let error = await #expect(throws: CKError.self) { try await second.save(client) }
+            #expect(error?.ancestorRecord?.parent?.recordID.recordName == "old")
+            let merged = try #require(error?.conflicts.first).merged()
+            #expect(merged.parent?.recordID.recordName == parent)
+        }
+    }
+
     @Test func conflictWithoutServerRecordLooksItUp() async throws {
         let transport = ScriptedTransport { request, _ in
             if request is RecordsModify.Request {

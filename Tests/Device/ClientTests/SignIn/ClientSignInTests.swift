@@ -53,6 +53,29 @@ import Testing
         }
     }
 
+    /// `CloudConnection.current` makes its connection within a lock, and an observer that makes a container needs it.
+    @Test func resumedSignInOfANewConnectionIsNotPosted() async throws {
+        try await SignInScene.run { scene, _ in
+            _ = try await scene.startedByIda()
+            let device = UUID().uuidString
+            let changes = Kept<String>()
+            let observer = NotificationCenter.default.addObserver(
+                forName: .CKAccountChanged, object: nil, queue: nil
+            ) { note in
+                guard let connection = note.object as? CloudConnection,
+                    connection.deviceID == device
+                else { return }
+                changes.add(device)
+            }
+            defer { NotificationCenter.default.removeObserver(observer) }
+            let connection = scene.start(deviceID: device).connection
+            #expect(connection.hasAccount && changes.all.isEmpty)
+            // Resuming it again is a change of a connection in use.
+            #expect(try connection.resumeSignIn())
+            #expect(changes.all.count == 1)
+        }
+    }
+
     @Test func anotherUsersSignInEndsPreviousSession() async throws {
         try await SignInScene.run { scene, _ in
             let (app, ida) = try await scene.startedByIda()

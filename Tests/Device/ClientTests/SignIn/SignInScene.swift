@@ -52,11 +52,11 @@ struct SignInScene: Sendable {
     }
 
     /// The app after its start on the device.
-    func start(world: CloudConnection.World = .init()) -> CKContainer {
+    func start(world: CloudConnection.World = .init(), deviceID: String = "phone") -> CKContainer {
         let connection = CloudConnection(
             environmentVariables: [
                 "STRATUS_URL": origin, "STRATUS_API_TOKEN": apiToken,
-                "STRATUS_KEY_FOLDER": folder.path, "STRATUS_DEVICE_ID": "phone",
+                "STRATUS_KEY_FOLDER": folder.path, "STRATUS_DEVICE_ID": deviceID,
             ], world: world)
         return CKContainer(identifier: Self.container, connection: connection)
     }
