@@ -60,6 +60,18 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    /// With both options only the loss would be accepted, and nothing be repaired.
+    @Test func lossIsNotAcceptedTogetherWithARepair() throws {
+        let folder = try TemporaryFolder()
+        let (instance, _) = try ServedInstance.withTrips(in: folder)
+        #expect(instance.terminate() == 0)
+        let file = folder.path + "/directory.sqlite"
+        let run = try CommandRun([
+            "doctor", "--data", folder.path, "--repair", "--accept-loss", file,
+        ])
+        #expect(run.status != 0, "\(run.output)")
+    }
+
     @Test func doctorDoesNotCreateMissingFolder() throws {
         let folder = try TemporaryFolder()
         let run = try CommandRun(["doctor", "--data", folder.path + "/nowhere"])

@@ -74,7 +74,7 @@ import Testing
     }
 
     /// A mistyped folder is not created, and no command says that it did its work there.
-    @Test(arguments: ["restored", "collect", "compact", "doctor"])
+    @Test(arguments: ["restored", "collect", "compact"])
     func missingDataFolderIsRefused(command: String) throws {
         let place = try TemporaryFolder()
         let missing = place.path + "/missing"

@@ -65,23 +65,48 @@ extension Doctor {
             try contents.examine(reader)
             return contents
         }
-        let missing = try await missingBlobs(of: examined.assets, at: address)
-        return (examined.records, examined.findings + missing)
+        let damaged = try await damagedBlobs(of: examined.assets, at: address)
+        return (examined.records, examined.findings + damaged)
     }
 
-    private func missingBlobs(
-        of assets: Set<BlobName>, at address: DatabaseAddress
+    private func damagedBlobs(
+        of assets: Set<HeldBlob>, at address: DatabaseAddress
     ) async throws -> [Finding] {
         let blobs = try await storage.blobs(for: address)
         var findings: [Finding] = []
-        for asset in assets where try await blobs.open(asset) == nil {
+        for asset in assets {
+            guard let invariant = try await violatedInvariant(of: asset, in: blobs) else {
+                continue
+            }
             findings.append(
                 Finding(
-                    invariant: "An asset that a record holds has its file.",
-                    path: storage.path(of: address), violation: StoredAssets.text(of: asset)))
+                    invariant: invariant, path: storage.path(of: address),
+                    violation: StoredAssets.text(of: asset.blob)))
         }
         return findings
     }
+
+    private func violatedInvariant(
+        of asset: HeldBlob, in blobs: any BlobStore
+    ) async throws -> String? {
+        do {
+            guard let file = try await blobs.open(asset.blob) else {
+                return "An asset that a record holds has its file."
+            }
+            let sizeBytes = asset.sizeBytes ?? file.sizeBytes
+            return file.sizeBytes == sizeBytes ? nil : "An asset's file has the size of the asset."
+        } catch let error as StorageError where error.code == .other {
+            // The finding itself says that the file cannot be read.
+            return "An asset's file can be read."
+        }
+    }
+}
+
+/// A blob of an asset that a record holds.
+private struct HeldBlob: Hashable {
+    var blob: BlobName
+    /// The size in the asset's row; nil if the database has another row or none.
+    var sizeBytes: Int64?
 }
 
 /// The contents of one database, read in one snapshot.
@@ -92,7 +117,7 @@ private struct StoredContents {
     let schema: ContainerSchema
     private(set) var records = 0
     /// The blobs of the assets that records hold.
-    private(set) var assets: Set<BlobName> = []
+    private(set) var assets: Set<HeldBlob> = []
     private(set) var findings: [Finding] = []
 
     init(path: String, schema: ContainerSchema) {
@@ -179,10 +204,10 @@ private struct StoredContents {
 
     private mutating func examineAssets(of row: RecordRow, _ reader: any StoreReader) throws {
         for blob in StoredAssets.blobs(in: row.payload) {
-            if try reader.asset(blob.sha256)?.blob != blob {
-                report("A record's assets are in its database.", row.name)
-            }
-            assets.insert(blob)
+            let stored = try reader.asset(blob.sha256)
+            let isStored = stored?.blob == blob
+            if !isStored { report("A record's assets are in its database.", row.name) }
+            assets.insert(HeldBlob(blob: blob, sizeBytes: isStored ? stored?.sizeBytes : nil))
         }
     }
 

@@ -42,6 +42,10 @@ struct Examine: AsyncParsableCommand {
         if dropDamaged, !repair {
             throw ValidationError("--drop-damaged is given without --repair; give both.")
         }
+        if repair, acceptLoss != nil {
+            throw ValidationError(
+                "--accept-loss and --repair are both given; accept the loss first, then repair.")
+        }
     }
 
     func run() async throws {

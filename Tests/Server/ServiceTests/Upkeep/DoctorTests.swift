@@ -1,6 +1,7 @@
 import Foundation
 import StratusRecords
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -76,6 +77,24 @@ import Testing
         let invariants = findings.map(\.invariant)
         #expect(invariants.contains("A record's assets are in its database."))
         #expect(invariants.contains("An asset that a record holds has its file."))
+    }
+
+    @Test func doctorReportsAssetWhoseFileIsTooShort() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        try await alice.modify([
+            hut(.create, "a", [photo(try await alice.upload([1, 2, 3]))])
+        ])
+        let address = DatabaseAddress(world.address, .private(owner: alice.name))
+        let doctor = Doctor(storage: storage)
+        #expect(try await doctor.contents(of: address).findings == [])
+        let writer = try await storage.blobs(for: address).begin()
+        try await writer.write([1])
+        let name = try #require(try await alice.blobNames().first)
+        try await writer.keep(as: name, atMilliseconds: 0)
+        let findings = try await doctor.contents(of: address).findings
+        #expect(findings.map(\.invariant) == ["An asset's file has the size of the asset."])
     }
 
     @Test(arguments: cases) func doctorReportsInvariantBrokenByRecord(_ example: Case) async throws

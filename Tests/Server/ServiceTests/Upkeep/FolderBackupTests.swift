@@ -9,6 +9,17 @@ import Testing
 @Suite struct FolderBackupTests {
     private struct Ended: Error {}
 
+    /// Begins to put the staged content in its place, and ends after the first folder was moved.
+    private static func interruptRestore(of path: String) throws {
+        let steps = Mutex(0)
+        try FolderExchange(path) {
+            try steps.withLock { steps in
+                steps += 1
+                if steps == 5 { throw Ended() }
+            }
+        }.begin(aside: "replaced-then")
+    }
+
     /// Some of the files are in other folders then, and a backup would lack them without saying so.
     @Test func folderOfAnInterruptedRestoreIsRefused() async throws {
         let folder = try CopiedFolder()
@@ -20,21 +31,14 @@ import Testing
             try await opened.storage.close()
         }
         try FileManager.default.removeItem(atPath: folder.path + "/restoring/lock")
-        let steps = Mutex(0)
-        #expect(throws: Ended.self) {
-            try FolderExchange(folder.path) {
-                try steps.withLock { steps in
-                    steps += 1
-                    if steps == 5 { throw Ended() }
-                }
-            }.begin(aside: "replaced-then")
-        }
+        let path = folder.path
+        #expect(throws: Ended.self) { try Self.interruptRestore(of: path) }
         // The databases were moved, the directory was not.
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let names = try FileManager.default.contentsOfDirectory(atPath: path)
         #expect(names.contains("directory.sqlite") && !names.contains("databases"))
-        let backup = folder.path + "/backup"
+        let backup = path + "/backup"
         #expect(throws: BackupRefusal.self) {
-            var taking = FolderBackup(of: folder.path, to: backup)
+            var taking = FolderBackup(of: path, to: backup)
             _ = try taking.take()
         }
         #expect(!FileManager.default.fileExists(atPath: backup))
@@ -42,7 +46,7 @@ import Testing
         // A service completes the restore.
         let opened = try folder.open()
         try await opened.storage.close()
-        var taking = FolderBackup(of: folder.path, to: backup)
+        var taking = FolderBackup(of: path, to: backup)
         let manifest = try taking.take()
         #expect(manifest.files.contains { $0.path.hasPrefix("databases/") })
     }
