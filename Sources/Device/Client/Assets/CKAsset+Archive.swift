@@ -20,8 +20,9 @@ extension CKAsset {
     convenience init?(archived parts: [String]) {
         switch parts.count {
         case 1:
-            guard parts[0].hasPrefix("/") else { return nil }
-            self.init(fileURL: URL(fileURLWithPath: parts[0]))
+            // Empty for an asset of a store that has no file of it, as in the client's record of a conflict.
+            guard parts[0].isEmpty || parts[0].hasPrefix("/") else { return nil }
+            self.init(file: parts[0].isEmpty ? nil : URL(fileURLWithPath: parts[0]))
         case 8:
             guard parts[0].isEmpty || parts[0].hasPrefix("/") else { return nil }
             let zoneID = CKRecordZoneID(known: parts[6], ownerName: parts[7])

@@ -63,6 +63,13 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         self.init(State(fileURL: fileURL, stored: stored, holder: holder))
     }
 
+    /// Makes an asset of the app that was not saved.
+    ///
+    /// - Parameter file: nil if the file is not on this device.
+    convenience init(file: URL?) {
+        self.init(State(fileURL: file))
+    }
+
     /// Makes an asset that only a store of this device has.
     convenience init(onlyIn kept: KeptAsset) {
         self.init(State(kept: kept))

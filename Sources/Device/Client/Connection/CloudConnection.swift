@@ -103,7 +103,7 @@ public final class CloudConnection: Sendable {
         postAccountChange()
     }
 
-    /// Notes another account, of which observers are not told yet.
+    /// Notes another account, of which observers are not notified yet.
     func replaceAccount(hasAccount: Bool) {
         account.withLock {
             $0 = Account(isPresent: hasAccount, changeCount: $0.changeCount + 1)

@@ -106,14 +106,14 @@ extension DatabaseSession {
     func zoneChanges(
         _ questions: [ZoneChangesQuestion]
     ) async throws -> [Result<ZoneChangesPage, CKError>] {
-        try zip(questions, try await pages(questions)).map { question, result in
+        zip(questions, try await pages(questions)).map { question, result in
             switch result {
             case .success(let page):
                 do {
                     return .success(try read(page, in: question.zoneID))
-                } catch let error as CKError where error.isMismatch {
+                } catch {
                     // Fails only this zone, whose token stays; the others are used.
-                    return .failure(error)
+                    return .failure(CKError(requestFailedWith: error))
                 }
             case .failure(let error): return .failure(error)
             }
@@ -196,7 +196,14 @@ extension DatabaseSession {
             switch result {
             case .record(let dictionary):
                 try matching.check(dictionary.zoneID, zoneID)
-                changes.append(.changed(try reader.record(dictionary, in: zoneID)))
+                do {
+                    changes.append(.changed(try reader.record(dictionary, in: zoneID)))
+                } catch {
+                    // Fails only this record. Without a name the error belongs to no record.
+                    guard let name = dictionary.recordName else { throw error }
+                    let recordID = CKRecordID(known: name, zoneID: zoneID)
+                    changes.append(.failed(recordID, CKError(requestFailedWith: error)))
+                }
             case .deleted(let tombstone):
                 try matching.check(tombstone.zoneID, zoneID)
                 let recordID = CKRecordID(known: tombstone.recordName, zoneID: zoneID)

@@ -40,7 +40,16 @@ extension DatabaseSession {
         for result in answer.records {
             switch result {
             case .record(let dictionary):
-                let record = try reader.record(dictionary, in: zoneID)
+                let record: CKRecord
+                do {
+                    record = try reader.record(dictionary, in: zoneID)
+                } catch {
+                    // Fails only this record. Without a name the error belongs to no record.
+                    guard let name = dictionary.recordName else { throw error }
+                    let zone = dictionary.zoneID.map { reader.zoneID($0) } ?? zoneID
+                    page.matches.append((CKRecordID(known: name, zoneID: zone), .failure(error)))
+                    continue
+                }
                 page.matches.append(
                     (
                         record.recordID,

@@ -188,6 +188,44 @@ import Testing
         #expect(transport.requests(ChangesZone.Request.self).map(\.zones.count) == [3, 1])
     }
 
+    @Test("A record that cannot be read fails alone, and one without a name only its zone")
+    func unreadableRecordFailsAlone() async throws {
+        let bad = RecordResult.record(
+            RecordDictionary(
+                recordName: "bad", recordType: "Hut", fields: .encoded(Array("[".utf8))))
+        let phone = database { request, _ in
+            if request is RecordsQuery.Request {
+                return RecordsQuery.Answer(records: [bad, served("a")])
+            }
+            return ChangesZone.Answer([
+                Self.page("A", [bad, served("a", zone: "A")], "1", more: false),
+                Self.page("B", [.record(RecordDictionary(recordType: "Hut"))], "2", more: false),
+                Self.page("C", [served("c", zone: "C")], "3", more: false),
+            ])
+        }
+        let log = Log()
+        let operation = CKFetchRecordZoneChangesOperation(
+            recordZoneIDs: ["A", "B", "C"].map { CKRecordZone.ID(zoneName: $0) })
+        operation.recordWasChangedBlock = { recordID, result in
+            log.add("\(recordID.recordName) \(result.success != nil)")
+        }
+        operation.recordZoneFetchResultBlock = { zoneID, result in
+            log.add("zone \(zoneID.zoneName) \(result.success != nil)")
+        }
+        operation.fetchRecordZoneChangesResultBlock = { log.add("result \($0.success != nil)") }
+        await run(operation, on: phone)
+        #expect(
+            log.all == [
+                "bad false", "a true", "zone A true", "zone B false", "c true", "zone C true",
+                "result true",
+            ])
+
+        let query = CKQuery(recordType: "Hut", predicate: NSPredicate(value: true))
+        let page = try await phone.records(matching: query, inZoneWith: trips, resultsLimit: 2)
+        #expect(page.matchResults.map { $0.0.recordName } == ["bad", "a"])
+        #expect(page.matchResults.map { $0.1.success != nil } == [false, true])
+    }
+
     @Test func fetchWithoutAllChangesStopsAfterOnePage() async {
         let database = database { _, _ in
             ChangesZone.Answer([Self.page("Trips", [served("a")], "1", more: true)])

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import Testing
 
 /// Archives keep what they must, and other data decodes to nil instead of ending the process.
@@ -75,6 +76,25 @@ import Testing
         let members = try #require(read as? NSArray)
         #expect((members.firstObject as? CKAsset)?.fileURL.path == "/tmp/photo.png")
         #expect(CKAsset.supportsSecureCoding)
+    }
+
+    /// As the client's record of a conflict, whose asset was not uploaded.
+    @Test func archivedRecordIsReadThoughItsAssetHasNoFile() throws {
+        let local = AssetReceipt(fileChecksum: AssetReceipt.localPrefix + "1", sizeBytes: 3)
+        let snapshot = RecordSnapshot(
+            id: RecordID(hut("a").recordID), type: "Hut",
+            fields: [
+                Field(name: "name", value: .string("Gipfel")),
+                Field(name: "photo", value: .asset(local)),
+                Field(name: "photos", value: .assetList([local, local])),
+            ])
+        let record = try snapshot.record()
+        #expect((record["photo"] as? CKAsset)?.fileURL == nil)
+        let read = try roundTrip(record)
+        #expect(read["name"] as? String == "Gipfel")
+        #expect(read.allKeys() == ["name", "photo", "photos"])
+        #expect((read["photo"] as? CKAsset)?.fileURL == nil)
+        #expect((read["photos"] as? [CKAsset])?.count == 2)
     }
 
     @Test func archivedIdentifiersAndZonesRoundTrip() throws {
