@@ -40,12 +40,14 @@ extension CloudConnection {
     /// Tells the service that the session ended, so that its tokens can no longer be used, and signs out.
     ///
     /// - Parameter container: a container that was used with the account.
-    /// - Throws: `CKError`; the device is still signed out, unless its account is fixed.
+    /// - Throws: `CKError`; the device is still signed out, unless its account is fixed, or another user signed in
+    ///   meanwhile.
     public func endSession(container: String) async throws {
         // Checked before the session is ended, because a fixed account cannot be signed out.
         _ = try accountTransport
         // A listener whose registration ends would register again.
         noteSessionEnding()
+        let changeCount = accountChangeCount
         await unregisterListeners()
         let ended: Result<Void, any Error>
         do {
@@ -54,7 +56,8 @@ extension CloudConnection {
             // Thrown below, when the device is signed out.
             ended = .failure(error)
         }
-        try signOut()
+        // Another user may have signed in while the service was asked.
+        if accountChangeCount == changeCount { try signOut() }
         _ = try ended.get()
     }
 

@@ -48,6 +48,8 @@ package struct FolderRestore: Sendable {
                     + " \(manifest.missing[0].path). Use --partial to put back the others.")
         }
         try PrivateFile.makeFolder(folder)
+        // Otherwise a power failure could remove a new folder with all that is put into it.
+        try PrivateFile.sync(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
         // Held until the end: no service can start in the meantime.
         let lock = try FolderLock(folder)
         defer { withExtendedLifetime(lock) {} }

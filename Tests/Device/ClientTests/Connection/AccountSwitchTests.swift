@@ -91,6 +91,19 @@ import Testing
         #expect(try await !phone.hasRecord("ida"))
     }
 
+    @Test func userWhoSignsInDuringTheEndOfASessionStaysSignedIn() async throws {
+        let phone = try await Phone()
+        phone.transport.tap {
+            $0.served = { if $0 == UsersSignOut.path { try await phone.becomeBos() } }
+        }
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await phone.connection.endSession(container: Trip.identifier)
+        }
+        #expect(phone.connection.hasAccount)
+        try await phone.database.save(note())
+        #expect(try await phone.hasRecord("bo"))
+    }
+
     @Test("Over HTTP, a save is not sent as the user who signs in before its token is read")
     func saveDuringAccountSwitchIsNotSentAsNextUserOverHTTP() async throws {
         let service = CloudService(
