@@ -8,9 +8,11 @@ import StratusWire
 ///
 /// The stored bytes, with big-endian numbers: the byte 2, a hash of 16 bytes over the request's operations, their
 /// number as four bytes, and then what the endpoint keeps of each. Format 1 is without the 16 bytes. Format 3 is the
-/// byte alone: the operation was cancelled before it arrived.
+/// byte alone: the operation was cancelled before it arrived. Format 4 is format 2 with the items that
+/// ``OperationOutcome`` writes: earlier releases, which would misread them, refuse it.
 struct IdempotencyRecord {
     private static let format: UInt8 = 2
+    static let formatWithOmittedNames: UInt8 = 4
     private static let formatOfCancelled: UInt8 = 3
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16
@@ -117,7 +119,7 @@ struct IdempotencyRecord {
         switch try outcome.byte() {
         case Self.formatWithoutDigest: break
         case Self.formatOfCancelled: throw ServiceError.cancelledOperation
-        case Self.format:
+        case Self.format, Self.formatWithOmittedNames:
             guard try outcome.raw(Self.digestBytes) == digest else {
                 throw ServiceError.otherOperation
             }
@@ -132,9 +134,12 @@ struct IdempotencyRecord {
     private static let freeBytesPerOperation = 48
 
     /// Keeps the result of each operation, and removes old results.
-    func keep(_ items: [UInt8], in writer: any StoreWriter, nowMilliseconds: Int64) throws {
+    func keep(
+        _ items: [UInt8], format: UInt8 = Self.format, in writer: any StoreWriter,
+        nowMilliseconds: Int64
+    ) throws {
         var outcome = ByteWriter()
-        outcome.write(Self.format)
+        outcome.write(format)
         outcome.write(raw: digest)
         outcome.write(number: UInt32(count))
         outcome.write(raw: items)
@@ -161,7 +166,8 @@ extension ServiceError {
 ///
 /// For each operation: the byte 2 for a success, 0 and the record's name if the request does not give it, 1 and the
 /// item's JSON for a failure, without the stored record that it may contain, and without the name that the request
-/// gives. The answer has the records as they are at the time of the repeated request. Earlier releases wrote all names.
+/// gives. The answer has the records as they are at the time of the repeated request. Before format 4 of the
+/// ``IdempotencyRecord``, all names were written.
 struct OperationOutcome {
     private enum Item {
         /// The name is nil if the request gives it.
@@ -214,8 +220,9 @@ struct OperationOutcome {
         for _ in 0..<count {
             switch try reader.byte() {
             case 0: items.append(.success(recordName: try reader.string()))
+            case 1: items.append(.failure(try reader.counted()))
             case 2: items.append(.success(recordName: nil))
-            case _: items.append(.failure(try reader.counted()))
+            default: throw ByteReader.Malformed()
             }
         }
         self.items = items

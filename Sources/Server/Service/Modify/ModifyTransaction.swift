@@ -93,7 +93,8 @@ struct ModifyTransaction: Sendable {
         if let idempotencyRecord, decisions.hasSuccess {
             try idempotencyRecord.keep(
                 OperationOutcome(results, plan.recordNames, of: request.operations).bytes,
-                in: writer, nowMilliseconds: nowMilliseconds)
+                format: IdempotencyRecord.formatWithOmittedNames, in: writer,
+                nowMilliseconds: nowMilliseconds)
         }
         return ModifyOutcome(
             answer: try answer(results, in: writer),

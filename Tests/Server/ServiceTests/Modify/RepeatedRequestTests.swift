@@ -156,6 +156,29 @@ import Testing
         #expect(again[51] == first[51])
     }
 
+    /// A release that would misread the omitted names refuses the format instead. Outcomes that were kept under the
+    /// earlier format are read.
+    @Test func outcomeThatOmitsNamesHasItsOwnFormat() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage)
+        let alice = try await world.person("alice")
+        let operations = [hut(.create, "hut"), hut(.update, "other", tag: "1.abcd")]
+        let first = try await alice.modify(operations, operationID: "save-1")
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
+        let kept = try #require(try await store.read { try $0.outcome(of: key) })
+        #expect(kept.first == 4)
+        let earlier = [2] + kept.dropFirst()
+        try await store.write { writer in
+            try writer.put(outcome: earlier, of: key, expiresMilliseconds: .max)
+        }
+        let again = try await alice.modify(operations, operationID: "save-1")
+        #expect(again[0] == first[0])
+        #expect(again.map(\.name) == ["hut", "other"])
+        #expect(again[1].code == .notFound)
+    }
+
     @Test func failedRequestFreesItsOperationID() async throws {
         let alice = try await world.person("alice")
         let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]
