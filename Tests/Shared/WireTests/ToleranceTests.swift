@@ -13,6 +13,38 @@ import Testing
         return try #require(fields.first)
     }
 
+    /// In the form that a device keeps, too. Without a name the error belongs to no record.
+    @Test("A record with malformed fields fails alone in an answer", arguments: [false, true])
+    func recordWithMalformedFieldsFailsAlone(keepsFields: Bool) throws {
+        var item = ChangesZone.Item(zoneID: ZoneIDDictionary(zoneName: "z"))
+        item.keepsFields = keepsFields
+        func records(_ first: String) throws -> [RecordResult] {
+            let record = #"{"recordName":"b","recordType":"T","fields":{}}"#
+            let body = """
+                {"zones":[{"zoneID":{"zoneName":"z"},"syncToken":"t","moreComing":false,\
+                "records":[\(first),\(record)]}]}
+                """
+            return try Array(body.utf8).withUnsafeBytes { bytes in
+                try ChangesZone.answer(to: .init(zones: [item]), from: bytes).items[0].get().records
+            }
+        }
+        let fields = #""fields":{"beds":{"value":1,"type":"X"}}"#
+        let results = try records(
+            #"{"recordName":"a","zoneID":{"zoneName":"z"},\#(fields)}"#)
+        guard case .failure(let failure) = results[0], case .record(let other) = results[1] else {
+            Issue.record("The first record must fail, and the second be read.")
+            return
+        }
+        #expect(failure.recordName == "a")
+        #expect(failure.zoneID?.zoneName == "z")
+        #expect(failure.error.frameworkCode == .internalError)
+        #expect(failure.error.reason.contains("at fields.beds.type:"))
+        #expect(other.recordName == "b")
+        #expect(throws: WireError.self) {
+            try records("{\(fields)}")
+        }
+    }
+
     static let inferred: [(String, FieldValue)] = [
         (#""x""#, .string("x")), ("22", .int64(22)), ("22.5", .double(22.5)),
         ("true", .int64(1)), ("false", .int64(0)),

@@ -7,14 +7,9 @@ extension RecordDictionary: WireReadable, WireWritable {
         if let malformed { throw malformed }
     }
 
-    /// Reads a record with its fields as a device keeps them.
-    init(keeping node: JSONNode) throws(WireError) {
-        var malformed: WireError?
-        self = try RecordDictionary(wire: node, keepsFields: true, malformedFields: &malformed)
-        if let malformed { throw malformed }
-    }
-
     /// Reads a record whose fields may be malformed; then it has no fields.
+    ///
+    /// - Parameter keepsFields: Whether the fields are read as a device keeps them.
     init(
         wire node: JSONNode, keepsFields: Bool = false, malformedFields: inout WireError?
     ) throws(WireError) {
@@ -124,15 +119,25 @@ extension RecordResult: WireReadable, WireWritable {
         try self.init(wire: node, keepsFields: false)
     }
 
+    /// Reads a result. A record with malformed fields fails alone, so that the others of the answer are read.
     init(wire node: JSONNode, keepsFields: Bool) throws(WireError) {
         if ServiceError.isError(node) {
             self = .failure(try RecordFailure(wire: node))
         } else if try node.optional("deleted", as: Bool.self) == true {
             self = .deleted(try Tombstone(wire: node))
         } else {
-            self = .record(
-                keepsFields
-                    ? try RecordDictionary(keeping: node) : try RecordDictionary(wire: node))
+            var malformed: WireError?
+            let record = try RecordDictionary(
+                wire: node, keepsFields: keepsFields, malformedFields: &malformed)
+            guard let error = malformed else {
+                self = .record(record)
+                return
+            }
+            // Without a name the error belongs to no record.
+            guard let name = record.recordName else { throw error }
+            self = .failure(
+                RecordFailure(
+                    recordName: name, zoneID: record.zoneID, error: .unreadable(name, error)))
         }
     }
 
@@ -142,6 +147,17 @@ extension RecordResult: WireReadable, WireWritable {
         case .deleted(let tombstone): tombstone.write(to: &writer)
         case .failure(let failure): failure.write(to: &writer)
         }
+    }
+}
+
+extension ServiceError {
+    fileprivate static func unreadable(_ recordName: String, _ error: WireError) -> ServiceError {
+        ServiceError(
+            .internalError,
+            """
+            The record '\(recordName)' of the answer cannot be read at \(error.path): \(error.reason) Update \
+            the app, or save the record again.
+            """, frameworkCode: .internalError)
     }
 }
 
