@@ -19,32 +19,52 @@ extension RecordValues {
 
     /// The values of a stored record whose fields have been read already.
     init(_ row: RecordRow, fields: [Field]) {
+        // Damaged bytes count as none: the doctor reports them, and only filters by the share need them.
+        let share = row.sharing.isEmpty ? nil : (try? SharingHead(row.sharing))?.shareName
         self.init(
             SystemValues(
                 recordName: row.name, recordType: row.type, parent: row.parent,
-                share: row.shareName, creator: row.creator, modifier: row.modifier,
+                share: share, creator: row.creator, modifier: row.modifier,
                 createdMilliseconds: row.createdMilliseconds,
                 modifiedMilliseconds: row.modifiedMilliseconds),
             fields: fields)
     }
 }
 
-extension RecordRow {
-    /// The name of the share whose root the record is. ``sharing`` has it after a byte with the format and the optional
-    /// short GUID, in each format of `RecordSharing`; damaged bytes count as none here.
-    fileprivate var shareName: String? {
-        var rest = sharing.dropFirst()
-        _ = Self.optionalString(&rest)
-        return Self.optionalString(&rest)
+/// The beginning of ``RecordRow/sharing``, which is the same in each of its formats: the format's byte, then the short
+/// GUID and the share's name, both the byte 0 for nil, or the byte 1, the length as four bytes, and text.
+package struct SharingHead: Sendable {
+    package let format: UInt8
+    /// The short GUID of the record's link.
+    package let shortGUID: String?
+    /// The name of the share whose root the record is.
+    package let shareName: String?
+    /// The bytes after the beginning.
+    package let rest: ArraySlice<UInt8>
+
+    /// The bytes end too early.
+    package struct Malformed: Error {}
+
+    package init(_ sharing: [UInt8]) throws(Malformed) {
+        var rest = sharing[...]
+        guard let format = rest.popFirst() else { throw Malformed() }
+        self.format = format
+        shortGUID = try Self.optionalString(&rest)
+        shareName = try Self.optionalString(&rest)
+        self.rest = rest
     }
 
-    /// Reads the byte 0 for nil, or the byte 1, the length as four bytes, and text.
-    private static func optionalString(_ rest: inout ArraySlice<UInt8>) -> String? {
-        guard rest.popFirst() == 1 else { return nil }
+    private static func optionalString(
+        _ rest: inout ArraySlice<UInt8>
+    ) throws(Malformed) -> String? {
+        guard let isThere = rest.popFirst() else { throw Malformed() }
+        guard isThere != 0 else { return nil }
+        guard rest.count >= 4 else { throw Malformed() }
         let count = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
         rest = rest.dropFirst(4)
+        guard rest.count >= count else { throw Malformed() }
         defer { rest = rest.dropFirst(count) }
-        return rest.count < count ? nil : String(decoding: rest.prefix(count), as: UTF8.self)
+        return String(decoding: rest.prefix(count), as: UTF8.self)
     }
 }
 

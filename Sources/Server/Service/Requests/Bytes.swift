@@ -67,7 +67,11 @@ struct ByteReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) {
-        rest = bytes[...]
+        self.init(bytes[...])
+    }
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
     }
 
     var isAtEnd: Bool { rest.isEmpty }

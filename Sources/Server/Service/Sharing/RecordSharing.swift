@@ -1,3 +1,4 @@
+import StratusQuery
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -51,13 +52,20 @@ extension RecordSharing {
     init(_ row: RecordRow) throws {
         self.init()
         guard !row.sharing.isEmpty else { return }
-        var reader = ByteReader(row.sharing)
-        let format = try reader.byte()
+        let head: SharingHead
+        do {
+            head = try SharingHead(row.sharing)
+        } catch {
+            // The same error as for the bytes that follow.
+            throw ByteReader.Malformed()
+        }
+        let format = head.format
         guard format == Self.format || format == Self.formatWithAccessRequests else {
             throw ByteReader.Malformed()
         }
-        shortGUID = try reader.optionalString()
-        shareName = try reader.optionalString()
+        shortGUID = head.shortGUID
+        shareName = head.shareName
+        var reader = ByteReader(head.rest)
         guard !reader.isAtEnd else { return }
         var share = Share(
             root: try reader.optionalString(),
