@@ -15,11 +15,19 @@ final class UnclaimedUploads: Sendable {
         var user: String
     }
 
-    /// The uploads of a user to a database by the digest of their content; some may have a record by now.
-    private let sizes = Mutex(LRUCache<Key, [[UInt8]: Int64]>(capacity: 1_000))
+    private struct Uploads {
+        /// The sizes by the digest of the content; some of the assets may have a record by now.
+        var sizes: [[UInt8]: Int64] = [:]
+        /// How many are remembered before they are looked up, and those that have a record are forgotten.
+        var countToLookUp = UnclaimedUploads.leastCountToLookUp
+    }
+
+    private let uploads = Mutex(LRUCache<Key, Uploads>(capacity: 1_000))
 
     /// How many assets without a record a user may have: each is also a file and a row.
     private static let assetsPerUser = 10_000
+
+    private static let leastCountToLookUp = 100
 
     /// How many bytes the next asset may have.
     ///
@@ -33,19 +41,22 @@ final class UnclaimedUploads: Sendable {
     ) throws -> Int64 {
         guard database.owner != user else { return freeBytes }
         let key = Key(database: database, user: user)
-        let known = sizes.withLock { $0[key] } ?? [:]
-        guard !known.isEmpty else { return freeBytes }
+        guard let own = uploads.withLock({ $0[key] }), !own.sizes.isEmpty else { return freeBytes }
+        let known = own.sizes
         let knownBytes = known.values.reduce(0, +)
-        if known.count < Self.assetsPerUser, largestBytes <= (freeBytes - knownBytes) / 2 {
+        if known.count < own.countToLookUp, largestBytes <= (freeBytes - knownBytes) / 2 {
             return freeBytes
         }
         work.add(recordsRead: known.count)
         let unclaimed = try known.filter { try reader.asset($0.key)?.references == 0 }
-        sizes.withLock { sizes in
+        uploads.withLock { uploads in
+            guard var own = uploads[key] else { return }
             // Others may have been added since.
-            sizes[key] = sizes[key]?.filter {
-                known[$0.key] == nil || unclaimed[$0.key] != nil
-            }
+            own.sizes = own.sizes.filter { known[$0.key] == nil || unclaimed[$0.key] != nil }
+            // Twice as many, so that each upload causes few look-ups.
+            own.countToLookUp = min(
+                max(2 * unclaimed.count, Self.leastCountToLookUp), Self.assetsPerUser)
+            uploads[key] = own
         }
         guard !unclaimed.isEmpty else { return freeBytes }
         guard unclaimed.count < Self.assetsPerUser else { return 0 }
@@ -56,12 +67,12 @@ final class UnclaimedUploads: Sendable {
     func add(_ asset: AssetRow, by user: String, to database: DatabaseAddress) {
         guard database.owner != user, asset.references == 0 else { return }
         let key = Key(database: database, user: user)
-        sizes.withLock { sizes in
-            var own = sizes[key] ?? [:]
+        uploads.withLock { uploads in
+            var own = uploads[key] ?? Uploads()
             // Otherwise adding one would copy them all.
-            sizes[key] = nil
-            own[asset.blob.sha256] = asset.sizeBytes
-            sizes[key] = own
+            uploads[key] = nil
+            own.sizes[asset.blob.sha256] = asset.sizeBytes
+            uploads[key] = own
         }
     }
 }

@@ -105,6 +105,29 @@ import Testing
         #expect(codes.count == 5 && codes[0] != .throttled && codes.last == .throttled)
     }
 
+    // MARK: Uploads without a record
+
+    /// Otherwise the service would remember thousands of assets of each user that have had their records for long.
+    @Test func uploadsThatNeedNoRecordAnyMoreAreForgotten() async throws {
+        let world = World()
+        let database = DatabaseAddress(world.address, .public)
+        let store = try await world.service.storage.store(for: database)
+        let (uploads, work) = (UnclaimedUploads(), RequestWork())
+        for number in 0..<1_000 {
+            let blob = BlobName(
+                sha256: [UInt8(number / 256), UInt8(number % 256)], generation: 1)
+            uploads.add(
+                AssetRow(blob: blob, sizeBytes: 1, touchedMilliseconds: 0), by: "_a", to: database)
+            let room = try await store.read { reader in
+                try uploads.room(
+                    for: "_a", in: database, freeBytes: 10_000, largestBytes: 1, reader, work)
+            }
+            #expect(room == 10_000)
+        }
+        // Each was looked up once.
+        #expect(work.cost == 1_000 / 160)
+    }
+
     // MARK: Announced lengths
 
     /// A body that records whether its bytes were requested.
