@@ -39,7 +39,8 @@ final class UnclaimedUploads: Sendable {
         for user: String, in database: DatabaseAddress, freeBytes: Int64, largestBytes: Int64,
         _ reader: any StoreReader, _ work: RequestWork
     ) throws -> Int64 {
-        guard database.owner != user else { return freeBytes }
+        // In a full database another reason than the user's uploads is to be told.
+        guard database.owner != user, freeBytes > 0 else { return freeBytes }
         let key = Key(database: database, user: user)
         guard let own = uploads.withLock({ $0[key] }), !own.sizes.isEmpty else { return freeBytes }
         let known = own.sizes

@@ -214,6 +214,23 @@ import Testing
         _ = try await upload(2, 400, by: alice, in: .private)
     }
 
+    /// Saving records would not help the user then.
+    @Test func fullDatabaseIsNotBlamedOnTheUsersUploads() async throws {
+        let world = World(
+            limits: .with {
+                $0.publicAssetBytes = 1_000
+                $0.assetBytes = 1_000
+            })
+        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
+        _ = try await alice.upload([UInt8](repeating: 1, count: 300), scope: .public)
+        _ = try await bob.upload([UInt8](repeating: 2, count: 700), scope: .public)
+        let refused = await #expect(throws: RequestFailure.self) {
+            try await alice.upload([3], scope: .public)
+        }
+        #expect(refused?.error.code == .quotaExceeded)
+        #expect(refused?.error.reason.contains("uploads that no record has yet") == false)
+    }
+
     @Test func sameContentIsStoredOncePerDatabase() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1, 2, 3])
