@@ -2,7 +2,7 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// A storage engine in which a test runs code before reads and writes of records.
+/// A storage engine in which a test runs code before reads and writes of records, and after writes.
 final class WatchedStorage: StorageEngine {
     /// A read of records that is about to begin.
     struct Read: Sendable {
@@ -14,18 +14,22 @@ final class WatchedStorage: StorageEngine {
     private let inner: SQLiteStorageEngine
     private let beforeRead: @Sendable (Read) async throws -> Void
     private let beforeWrite: @Sendable (DatabaseAddress) async throws -> Void
+    private let afterWrite: @Sendable (DatabaseAddress) async throws -> Void
 
     /// - Parameters:
     ///   - beforeRead: If it throws, the read throws the same error.
     ///   - beforeWrite: If it throws, the write throws the same error.
+    ///   - afterWrite: Runs when the write has been committed, before its caller continues.
     init(
         _ inner: SQLiteStorageEngine = .inMemory(world: .seeded(7)),
         beforeRead: @escaping @Sendable (Read) async throws -> Void = { _ in },
-        beforeWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in }
+        beforeWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in },
+        afterWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in }
     ) {
         self.inner = inner
         self.beforeRead = beforeRead
         self.beforeWrite = beforeWrite
+        self.afterWrite = afterWrite
     }
 
     /// A storage engine in which a process can write this many times to records, as if it were killed afterwards.
@@ -77,7 +81,9 @@ final class WatchedStorage: StorageEngine {
             _ body: @escaping @Sendable (any RecordTransaction) throws -> Outcome
         ) async throws -> Outcome {
             try await storage.beforeWrite(address)
-            return try await inner.writeRecords(body)
+            let outcome = try await inner.writeRecords(body)
+            try await storage.afterWrite(address)
+            return outcome
         }
     }
 }

@@ -155,12 +155,12 @@ struct AssetByteTransfer: Sendable {
                     let room = try room(at: address, writer)
                     guard new.sizeBytes <= room.bytes else { return .failure(room.error) }
                 }
-                return .success(try writer.admit(new))
+                let stored = try writer.admit(new)
+                // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
+                unclaimedUploads.add(stored, by: address.user, to: database)
+                return .success(stored)
             }
-        if case .success(let stored) = admission {
-            unclaimedUploads.add(stored, by: address.user, to: database)
-            if stored.blob == new.blob { return stored }
-        }
+        if case .success(let stored) = admission, stored.blob == new.blob { return stored }
         let blobs = try await storage.blobs(for: database)
         if case .success(let stored) = admission {
             try await refill(stored, from: new.blob, in: blobs)

@@ -4,6 +4,7 @@ import StratusService
 import StratusStorage
 import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 /// Addresses for uploads, and the uploads themselves.
@@ -212,6 +213,40 @@ import Testing
         // Another user's quota is not affected.
         _ = try await upload(1, 400, by: alice, in: .private)
         _ = try await upload(2, 400, by: alice, in: .private)
+    }
+
+    /// The row of the second upload may be written before the first upload has returned.
+    @Test func uploadsThatEndTogetherLeaveAsMuchAsTheyTake() async throws {
+        let work = Mutex<(@Sendable () async -> Void)?>(nil)
+        let storage = WatchedStorage(afterWrite: { address in
+            guard address.tenant == .public else { return }
+            let body = work.withLock { work in
+                let body = work
+                work = nil
+                return body
+            }
+            await body?()
+        })
+        let world = World(
+            storage,
+            limits: .with {
+                $0.publicAssetBytes = 1_000
+                $0.assetBytes = 1_000
+            })
+        let alice = try await world.person("alice")
+        let first = try await alice.uploadAddress(scope: .public)
+        let second = try await alice.uploadAddress(scope: .public)
+        let refused = Mutex<RequestFailure?>(nil)
+        work.withLock { work in
+            work = {
+                let failure = await uploadFailure(
+                    world, second, pieces([UInt8](repeating: 2, count: 201)))
+                refused.withLock { $0 = failure }
+            }
+        }
+        _ = try await world.service.upload(
+            to: first, pieces([UInt8](repeating: 1, count: 300)))
+        #expect(refused.withLock { $0?.error.code } == .quotaExceeded)
     }
 
     /// Saving records would not help the user then.
