@@ -173,15 +173,19 @@ struct AssetByteTransfer: Sendable {
         return try admission.get()
     }
 
-    /// Copies a blob to the place of an earlier one of the same content, if the file of the earlier one is missing or
-    /// too short, as a damaged disk leaves it.
+    /// Copies a blob to the place of an earlier one of the same content, if the file of the earlier one is missing, too
+    /// short or cannot be opened, as a damaged disk leaves it.
     private func refill(
         _ stored: AssetRow, from new: BlobName, in blobs: any BlobStore
     ) async throws {
-        if try await blobs.open(stored.blob)?.sizeBytes == stored.sizeBytes { return }
+        do {
+            if try await blobs.open(stored.blob)?.sizeBytes == stored.sizeBytes { return }
+        } catch let error as StorageError where error.code == .other {
+            // It is replaced, too.
+        }
         guard let reader = try await blobs.open(new) else { return }
         logger.warning(
-            "An asset's file was missing or too short; it was replaced by an upload of the same content.",
+            "An asset's file was damaged or missing; an upload of the same content replaces it.",
             metadata: ["asset": "\(StoredAssets.text(of: stored.blob))"])
         let writer = try await blobs.begin()
         do {

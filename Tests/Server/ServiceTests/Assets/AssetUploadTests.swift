@@ -5,6 +5,7 @@ import StratusStorage
 import StratusTesting
 import StratusWire
 import Synchronization
+import TestProcesses
 import Testing
 
 /// Addresses for uploads, and the uploads themselves.
@@ -48,6 +49,25 @@ import Testing
         #expect(try await world.fetch(second.asset) == [1, 2])
         #expect(try await world.fetch(first.asset) == [1, 2])
         #expect(try await alice.blobNames() == [lost])
+    }
+
+    /// Otherwise the user's uploads of this content would fail until the operator repairs the file.
+    @Test func uploadOfTheSameContentReplacesAnUnusableFile() async throws {
+        let folder = try RunFolder.newFolder()
+        let world = World(try SQLiteStorageEngine(folder: folder))
+        let alice = try await world.person("alice")
+        let first = try await alice.modify([
+            hut(.create, "a", [photo(try await alice.upload([1, 2]))])
+        ])[0]
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder)
+        let asset = try #require(
+            files.filter { $0.contains(".assets/") }.max { $0.count < $1.count })
+        let path = folder + "/" + asset
+        try FileManager.default.removeItem(atPath: path)
+        // A link to itself cannot be opened, also not by root.
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+        _ = try await alice.upload([1, 2])
+        #expect(try await world.fetch(first.asset) == [1, 2])
     }
 
     @Test func invalidUploadTokenRequestIsRefused() async throws {
