@@ -31,9 +31,6 @@ package struct FolderBackup: Sendable {
     /// - Throws: ``BackupRefusal`` or `StorageError`. A damaged database is listed in the manifest and does not keep
     ///   the others from being backed up.
     package mutating func take() throws -> BackupManifest {
-        guard access(source + "/directory.sqlite", F_OK) == 0 else {
-            throw BackupRefusal("There is no data folder at \(source). Check --data.")
-        }
         let content = try contentNumber()
         try PrivateFile.makeFolder(backup)
         guard try FolderFiles.names(in: backup).isEmpty else {
@@ -63,7 +60,8 @@ package struct FolderBackup: Sendable {
 
     /// Identifies the content of the data folder: a restore replaces the directory's file.
     ///
-    /// - Throws: ``BackupRefusal`` while a restore is interrupted, since some files are in other folders then.
+    /// - Throws: ``BackupRefusal`` while a restore is interrupted, since some files are in other folders then, the
+    ///   directory's possibly among them; and when there is no data folder.
     private func contentNumber() throws -> UInt64 {
         guard !FolderExchange.isUnderWay(in: source) else {
             throw BackupRefusal(
@@ -72,7 +70,7 @@ package struct FolderBackup: Sendable {
         }
         var status = stat()
         guard stat(source + "/directory.sqlite", &status) == 0 else {
-            throw BackupRefusal.unwritable(source + "/directory.sqlite")
+            throw BackupRefusal("There is no data folder at \(source). Check --data.")
         }
         return UInt64(status.st_ino)
     }

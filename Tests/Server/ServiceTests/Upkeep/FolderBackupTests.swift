@@ -1,6 +1,5 @@
 import Foundation
 import StratusStorage
-import Synchronization
 import Testing
 
 @testable import StratusService
@@ -9,19 +8,16 @@ import Testing
 @Suite struct FolderBackupTests {
     private struct Ended: Error {}
 
-    /// Begins to put the staged content in its place, and ends after the first folder was moved.
-    private static func interruptRestore(of path: String) throws {
-        let steps = Mutex(0)
+    /// Begins to put the staged content in its place, and ends after a file or folder was moved.
+    private static func interruptRestore(of path: String, afterMoving name: String) throws {
         try FolderExchange(path) {
-            try steps.withLock { steps in
-                steps += 1
-                if steps == 5 { throw Ended() }
-            }
+            if !FileManager.default.fileExists(atPath: path + "/" + name) { throw Ended() }
         }.begin(aside: "replaced-then")
     }
 
     /// Some of the files are in other folders then, and a backup would lack them without saying so.
-    @Test func folderOfAnInterruptedRestoreIsRefused() async throws {
+    @Test(arguments: ["databases", "directory.sqlite"])
+    func folderOfAnInterruptedRestoreIsRefused(moved: String) async throws {
         let folder = try CopiedFolder()
         // Its end removes the files.
         defer { withExtendedLifetime(folder) {} }
@@ -32,15 +28,13 @@ import Testing
         }
         try FileManager.default.removeItem(atPath: folder.path + "/restoring/lock")
         let path = folder.path
-        #expect(throws: Ended.self) { try Self.interruptRestore(of: path) }
-        // The databases were moved, the directory was not.
-        let names = try FileManager.default.contentsOfDirectory(atPath: path)
-        #expect(names.contains("directory.sqlite") && !names.contains("databases"))
+        #expect(throws: Ended.self) { try Self.interruptRestore(of: path, afterMoving: moved) }
         let backup = path + "/backup"
-        #expect(throws: BackupRefusal.self) {
+        let refused = #expect(throws: BackupRefusal.self) {
             var taking = FolderBackup(of: path, to: backup)
             _ = try taking.take()
         }
+        #expect(refused?.description.contains("was interrupted") == true)
         #expect(!FileManager.default.fileExists(atPath: backup))
 
         // A service completes the restore.
