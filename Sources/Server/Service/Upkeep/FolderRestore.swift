@@ -48,8 +48,7 @@ package struct FolderRestore: Sendable {
                     + " \(manifest.missing[0].path). Use --partial to put back the others.")
         }
         try PrivateFile.makeFolder(folder)
-        // Otherwise a power failure could remove a new folder with all that is put into it.
-        try PrivateFile.sync(URL(fileURLWithPath: folder).deletingLastPathComponent().path)
+        try syncFolderAbove()
         // Held until the end: no service can start in the meantime.
         let lock = try FolderLock(folder)
         defer { withExtendedLifetime(lock) {} }
@@ -72,6 +71,14 @@ package struct FolderRestore: Sendable {
         try FolderExchange(folder).begin(aside: aside)
         if access(folder + "/" + aside, F_OK) == 0 { outcome.replaced = folder + "/" + aside }
         return outcome
+    }
+
+    /// Otherwise a power failure could remove a new folder with all that is put into it.
+    private func syncFolderAbove() throws {
+        let above = URL(fileURLWithPath: folder).deletingLastPathComponent().path
+        let code = DurableFile.sync(above)
+        // A folder above the data folder may be unreadable; its owner created the data folder before.
+        guard code == 0 || code == EACCES else { throw BackupRefusal.unwritable(above, code) }
     }
 
     /// Copies the files and compares the copies with the manifest.

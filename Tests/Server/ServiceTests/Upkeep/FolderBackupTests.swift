@@ -44,4 +44,24 @@ import Testing
         let manifest = try taking.take()
         #expect(manifest.files.contains { $0.path.hasPrefix("databases/") })
     }
+
+    /// The folder above may belong to another user, as at a start of the service.
+    @Test(.enabled(if: geteuid() != 0, "Root can read every folder."))
+    func folderBelowAnUnreadableOneIsRestored() async throws {
+        let folder = try CopiedFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let opened = try folder.open()
+        _ = try await opened.world.person("alice", with: "Trips")
+        try await opened.storage.close()
+        let backup = folder.path + "/backup"
+        var taking = FolderBackup(of: folder.path, to: backup)
+        let manifest = try taking.take()
+        let above = folder.path + "/above"
+        try FileManager.default.createDirectory(
+            atPath: above, withIntermediateDirectories: true)
+        chmod(above, 0o300)
+        defer { chmod(above, 0o700) }
+        let outcome = try await FolderRestore(of: backup, to: above + "/data").put { _ in }
+        #expect(outcome.files == manifest.files.count)
+    }
 }
