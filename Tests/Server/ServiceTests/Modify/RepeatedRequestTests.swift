@@ -169,7 +169,7 @@ import Testing
         let key = OperationKey(user: alice.name, device: "phone", operation: "save-1")
         let kept = try #require(try await store.read { try $0.outcome(of: key) })
         #expect(kept.first == 4)
-        let earlier = [2] + kept.dropFirst()
+        let earlier: [UInt8] = [2] + kept.dropFirst()
         try await store.write { writer in
             try writer.put(outcome: earlier, of: key, expiresMilliseconds: .max)
         }
