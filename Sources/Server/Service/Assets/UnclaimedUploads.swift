@@ -39,7 +39,7 @@ final class UnclaimedUploads: Sendable {
         for user: String, in database: DatabaseAddress, freeBytes: Int64, largestBytes: Int64,
         _ reader: any StoreReader, _ work: RequestWork
     ) throws -> Int64 {
-        // In a full database another reason than the user's uploads is to be told.
+        // The uploads are not the reason in a full database.
         guard database.owner != user, freeBytes > 0 else { return freeBytes }
         let key = Key(database: database, user: user)
         guard let own = uploads.withLock({ $0[key] }), !own.sizes.isEmpty else { return freeBytes }
