@@ -22,6 +22,8 @@ package final class IndexManager: Sendable {
         var asked: [IndexRow.Definition: UInt64] = [:]
         /// Existing compound indexes, each with the number of requests that wrote its type since it was last asked for.
         var saves: [IndexRow.Definition: Int] = [:]
+        /// Indexes for which there was no room at the last change, for those who may not replace others.
+        var withoutRoom: Set<IndexRow.Definition> = []
         /// The number of the last change of the indexes that was noted here.
         var change: UInt64 = 0
 
@@ -54,6 +56,8 @@ package final class IndexManager: Sendable {
     private static let looksPerRequest = 4
     /// A number that is at most this many requests old is not renewed.
     private static let requestsPerRenewal: UInt64 = 100
+    /// How many indexes without room are remembered for a database.
+    private static let definitionsWithoutRoom = 200
 
     private let limits: Limits
     private let world: World
@@ -82,7 +86,7 @@ package final class IndexManager: Sendable {
         mayReplace: Bool = true, of schema: ContainerSchema, in store: any RecordStore
     ) async throws -> Int {
         let asked = limited(asked)
-        if isPrepared(recordTypes, asked, schema, store.address) { return 0 }
+        if isPrepared(recordTypes, asked, mayReplace, schema, store.address) { return 0 }
         var entries = 0
         for _ in 0..<Self.looksPerRequest {
             let look = try await look(recordTypes, asked, mayReplace, schema, store)
@@ -141,6 +145,7 @@ package final class IndexManager: Sendable {
             if isChange || !isTrue {
                 state.lastChange += 1
                 prepared.change = state.lastChange
+                prepared.withoutRoom = []
             }
             for recordType in plan.allowed.keys {
                 prepared.rules[recordType] = isTrue ? schema.types[recordType] ?? [:] : nil
@@ -153,9 +158,12 @@ package final class IndexManager: Sendable {
                     plan.asked.contains(definition) ? 0 : saves[definition] ?? 0
             }
             // Also those that are not allowed, which then need not be read again.
-            for definition in plan.asked
-            where isTrue && plan.isDecided(definition, present: present) {
-                prepared.asked[definition] = state.lastRequest
+            for definition in plan.asked where isTrue {
+                if plan.isDecided(definition, present: present) {
+                    prepared.asked[definition] = state.lastRequest
+                } else if prepared.withoutRoom.count < Self.definitionsWithoutRoom {
+                    prepared.withoutRoom.insert(definition)
+                }
             }
             state.prepared[address] = prepared
             return isTrue
@@ -183,10 +191,10 @@ package final class IndexManager: Sendable {
                 .prefix(limits.indexesPerDatabase))
     }
 
-    /// Whether all indexes exist already; notes that they were asked for.
+    /// Whether all indexes exist already, or have no room; notes that they were asked for.
     private func isPrepared(
-        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ schema: ContainerSchema,
-        _ address: DatabaseAddress
+        _ recordTypes: Set<String>, _ asked: Set<IndexRow.Definition>, _ mayReplace: Bool,
+        _ schema: ContainerSchema, _ address: DatabaseAddress
     ) -> Bool {
         state.withLock { state in
             state.lastRequest += 1
@@ -197,11 +205,15 @@ package final class IndexManager: Sendable {
             }
             guard known.saves.allSatisfy({ $0.value <= limits.savesPerUnusedIndex }),
                 recordTypes.allSatisfy({ known.rules[$0] == schema.types[$0] ?? [:] }),
-                asked.allSatisfy({ known.asked[$0] != nil })
+                asked.allSatisfy({
+                    known.asked[$0] != nil || !mayReplace && known.withoutRoom.contains($0)
+                })
             else { return false }
             let oldest = asked.lazy.compactMap { known.asked[$0] }.min() ?? state.lastRequest
             if state.lastRequest - oldest > Self.requestsPerRenewal {
-                for definition in asked { known.asked[definition] = state.lastRequest }
+                for definition in asked where known.asked[definition] != nil {
+                    known.asked[definition] = state.lastRequest
+                }
                 state.prepared[address] = known
             }
             return true

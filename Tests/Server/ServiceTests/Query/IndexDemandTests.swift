@@ -114,6 +114,51 @@ import Testing
         #expect(other.records.compactMap(\.name) == ["hut59", "hut58", "hut57"])
     }
 
+    /// Otherwise each of their queries would read all indexes again.
+    @Test func participantsQueryWithoutRoomLooksAtTheIndexesOnce() async throws {
+        let looks = Mutex(0)
+        let storage = WatchedStorage(
+            .inMemory(),
+            beforeRead: { read in
+                // What an `IndexPlan` reads.
+                if "\(read.outcome)" == "Survey" { looks.withLock { $0 += 1 } }
+            })
+        let world = World(storage, limits: .with { $0.indexesPerDatabase = 1 })
+        let alice = try await world.person("alice", with: "Trips")
+        let bob = try await world.person("bob")
+        let made = try await alice.modify(
+            [
+                hut(.create, "root", type: "Trail"),
+                share(.create, "S", of: "root", permission: .readOnly),
+            ], in: "Trips")
+        #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+        try await alice.modify(
+            [
+                hut(
+                    .create, "hut", [beds(1), Field(name: "height", value: .int64(2))],
+                    parent: .some("root"))
+            ], in: "Trips")
+        func names(_ field: String, by person: Person) async throws -> [String] {
+            let query = QueryDictionary(recordType: "Hut", sortBy: [.init(.user(field))])
+            let isOwn = person.name == alice.name
+            let scope: DatabaseScope = isOwn ? .private : .shared
+            return try await person.ask(
+                RecordsQuery.self,
+                .init(query: query, zoneID: isOwn ? zone("Trips") : zone("Trips", of: alice)),
+                in: scope
+            ).records.compactMap(\.name)
+        }
+        #expect(try await names("beds", by: alice) == ["hut"])
+        #expect(try await names("height", by: bob) == ["hut"])
+        let before = looks.withLock { $0 }
+        #expect(before > 0)
+        #expect(try await names("height", by: bob) == ["hut"])
+        #expect(looks.withLock { $0 } == before)
+        // The owner's query may replace the other index, and looks at them.
+        #expect(try await names("height", by: alice) == ["hut"])
+        #expect(looks.withLock { $0 } > before)
+    }
+
     /// A database has room for one index, and another query takes it between a query's request for its index and its
     /// read. The query requests it once more, and is answered.
     @Test func queryRequestsItsDroppedIndexAgain() async throws {
