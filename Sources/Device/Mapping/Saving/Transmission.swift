@@ -155,7 +155,10 @@ extension CloudMapping {
         }
         for (item, record) in saved {
             try noteFiles(item.node.entity, record, item.digests)
-            try await store.keep(item.node.entity)
+            // A save changes no row, and the app may have edited it meanwhile.
+            if type(of: item.node.entity).isReference {
+                try await store.keep(item.node.entity)
+            }
             log.debug("saved", metadata: ["record": "\(item.node.key)"])
         }
         return saved.map { item, record in

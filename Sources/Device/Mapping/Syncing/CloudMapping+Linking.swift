@@ -24,6 +24,12 @@ extension CloudMapping {
         let name = record.recordID.recordName
         let map = E.cloudMap
         guard !map.references.isEmpty, var entity = objects[name] as? E else { return }
+        // The app may have edited a row while its targets were fetched.
+        if !E.isReference, let row = try await store.fetch(type, syncID: name),
+            row.changeMilliseconds ?? .min > entity.changeMilliseconds ?? .min
+        {
+            entity = row
+        }
         let targets = objects
         var unlinked: SyncLedger.UnlinkedNames = [:]
         var isLinked = false
