@@ -149,8 +149,9 @@ extension CloudMapping {
             try ledger.setKnown(type, Dictionary(known) { $1 })
         }
         state.withLock { state in
-            for (item, _) in saved where !item.isPart {
-                state.captures[item.node.key] = item.ticket
+            for (item, _) in saved {
+                state.saves[item.node.key] = state.takeTicket()
+                if !item.isPart { state.captures[item.node.key] = item.ticket }
             }
         }
         for (item, record) in saved {

@@ -327,6 +327,27 @@ struct SyncTests {
         #expect(phone.store.received.withLock { $0.deleted }.isEmpty)
     }
 
+    /// The phone saves its home as a link of Anna, after it has fetched the tablet's older edit of the home.
+    @Test func olderRecordOfAnObjectSavedDuringASyncIsNotApplied() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let home = phone.addHome("Lake Road")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try #require(tablet.person("Anna")?.home)
+        copy.edit { $0.road = "Old Road" }
+        copy.changeDate = TestClock().now.addingTimeInterval(4e8)
+        try await tablet.mapping.save(copy)
+        home.edit { $0.road = "New Road" }
+        home.changeDate = TestClock().now.addingTimeInterval(5e8)
+        anna.edit { $0.age = 20 }
+        try await phone.sync()
+        #expect(home.road == "New Road")
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(copy.road == "New Road")
+        #expect(home.road == "New Road")
+    }
+
     @Test func singleTypeIsSynced() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
