@@ -327,6 +327,25 @@ struct SyncTests {
         #expect(phone.store.received.withLock { $0.deleted }.isEmpty)
     }
 
+    /// The service refuses people whose first name is a text, because the field holds numbers there.
+    @Test func refusedObjectDoesNotKeepOtherTypesFromSyncing() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let tablet = try await MappedDevice(cloud, "tablet")
+        _ = tablet.addHome("Hill Road")
+        try await tablet.sync()
+        let zoneID = CKRecordZone.ID(zoneName: "Objects")
+        let other = CKRecord(
+            recordType: "Person", recordID: CKRecord.ID(recordName: "other", zoneID: zoneID))
+        other["firstName"] = 7
+        _ = try await tablet.database.save(other)
+        _ = phone.addPerson("Anna")
+        let home = phone.addHome("Lake Road")
+        await #expect(throws: CKError.self) { try await phone.sync() }
+        #expect(phone.store.received.withLock { $0.failures } == ["Person"])
+        #expect(phone.store.memory.objects(Home.self).count == 2)
+        #expect(try await tablet.record(home.syncID)["road"] == "Lake Road")
+    }
+
     /// The phone saves its home as a link of Anna, after it has fetched the tablet's older edit of the home.
     @Test func olderRecordOfAnObjectSavedDuringASyncIsNotApplied() async throws {
         let phone = try await MappedDevice(cloud, "phone")
