@@ -37,11 +37,12 @@ extension CloudMap {
     ///
     /// - Parameters:
     ///   - only: the fields to copy; nil means all.
+    ///   - isDated: whether the change date is copied with some of the fields.
     ///   - mapping: knows which files the service has, and whether an asset without a file stays unchanged.
     /// - Returns: digests of the files that were read, by field.
     func copy(
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
-        mapping: CloudMapping
+        isDated: Bool, mapping: CloudMapping
     ) throws -> [String: String] {
         let name = record.recordID.recordName
         let unlinked = mapping.ledger.unlinked(recordType, name)
@@ -78,7 +79,7 @@ extension CloudMap {
                 record.setObject(wanted.object(forKey: name), forKey: name)
             }
         }
-        if only != nil, new[changeDateName] != old[changeDateName] {
+        if only != nil, isDated, new[changeDateName] != old[changeDateName] {
             record.setObject(wanted.object(forKey: changeDateName), forKey: changeDateName)
         }
         return digests
