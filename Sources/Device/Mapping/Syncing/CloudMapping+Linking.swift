@@ -38,8 +38,8 @@ extension CloudMapping {
             isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
                 for (reference, before) in zip(map.references, links)
                 where Links(reference, entity) == before {
-                    reference.fill(
-                        &entity, .init(names: reference.names(in: record), objects: targets))
+                    let content = filling(reference, of: entity, record, targets)
+                    reference.fill(&entity, content)
                     unlinked[reference.name] = reference.unlinked(entity, in: record) {
                         targets[$0] == nil && !isDeleted($0, reference)
                     }
@@ -52,6 +52,24 @@ extension CloudMapping {
         try ledger.setUnlinked(map.recordType, name, unlinked)
         try await store.keep(entity)
         announce(E.self, name)
+    }
+
+    /// A record's targets, and the ignored objects that the property holds, which are in no record.
+    private func filling<E: CloudEntity>(
+        _ reference: MappedReference<E>, of entity: E, _ record: CKRecord,
+        _ targets: [String: any CloudEntity]
+    ) -> MappedReference<E>.Filling {
+        var filling = MappedReference<E>.Filling(
+            names: reference.names(in: record), objects: targets)
+        for (place, object) in reference.objects(of: entity).enumerated()
+        where isIgnored(object) && (reference.isList || filling.names.isEmpty) {
+            // No name begins with a space.
+            let name = object.cloudID ?? " \(place)"
+            guard !filling.names.contains(name) else { continue }
+            filling.names.insert(name, at: min(place, filling.names.count))
+            filling.objects[name] = object
+        }
+        return filling
     }
 
     private func isDeleted<E: CloudEntity>(_ name: String, _ reference: MappedReference<E>) -> Bool
