@@ -81,9 +81,11 @@ extension CloudMapping {
     func noteUnloaded<E: CloudEntity>(_ type: E.Type, _ record: CKRecord, _ object: Any?) throws {
         guard let entity = object as? E else { return }
         var unlinked: SyncLedger.UnlinkedNames = [:]
-        for reference in E.cloudMap.references where reference.objects(of: entity).isEmpty {
+        for reference in E.cloudMap.references
+        where reference.isList || reference.objects(of: entity).isEmpty {
+            let held = Set(reference.names(of: entity))
             unlinked[reference.name] = reference.unlinked(entity, in: record) {
-                !isDeleted($0, reference)
+                !held.contains($0) && !isDeleted($0, reference)
             }
         }
         try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)
