@@ -91,8 +91,7 @@ extension CloudMapping {
             do {
                 try await sync(type, in: round)
             } catch {
-                let isEnd = error is CancellationError || (error as? CKError)?.mayPass == true
-                if isEnd { throw error }
+                if Task.isCancelled || (error as? CKError)?.mayPass == true { throw error }
                 // Thrown at the end of the sync.
                 failure = failure ?? error
             }
