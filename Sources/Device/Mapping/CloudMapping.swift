@@ -22,6 +22,8 @@ public final class CloudMapping: Sendable {
         var tickets = 0
         /// When each object's properties were last read for a successful save, by type and name.
         var captures: [String: Int] = [:]
+        /// When each object's last save was confirmed, by type and name.
+        var saves: [String: Int] = [:]
         /// When each object was deleted here, by type and name.
         var deletions: [String: Int] = [:]
         /// The objects that were created from records since the last sync began, by type and name.

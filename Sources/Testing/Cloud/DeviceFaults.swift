@@ -42,7 +42,7 @@ public struct DeviceFaults: Sendable {
         case dropConnectionAfterCommit
     }
 
-    /// Whether the device has no network: no requests and no notifications arrive.
+    /// Whether the device has no network: no requests, files of assets or notifications arrive.
     public var isCutOff: Bool {
         get { script.state.withLock { $0[device]?.isCutOff ?? false } }
         nonmutating set { script.change(device) { $0.isCutOff = newValue } }
@@ -122,7 +122,8 @@ final class DeviceScript: Sendable {
 
     private static let lost = TransportError.lost()
 
-    private func checkNetwork(_ device: String) throws {
+    /// - Throws: `TransportError` `noRoute` if the device is cut off.
+    func checkNetwork(_ device: String) throws {
         if state.withLock({ $0[device]?.isCutOff ?? false }) {
             throw TransportError(
                 .noRoute, "The test has cut the device \(device) off; set its isCutOff to false.")

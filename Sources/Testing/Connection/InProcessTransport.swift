@@ -62,6 +62,7 @@ public final class InProcessTransport: AccountTransport {
     public func upload(
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
+        try script.checkNetwork(device)
         let token = url.split(separator: "/").last ?? ""
         do {
             return try await service.upload(
@@ -77,6 +78,7 @@ public final class InProcessTransport: AccountTransport {
         from url: String, timeoutSeconds: Double,
         receive: @escaping @Sendable ([UInt8]) async throws -> Void
     ) async throws {
+        try script.checkNetwork(device)
         // The address is `/assets/get/{token}/{name}`.
         let parts = url.split(separator: "/")
         let token = parts.firstIndex(of: "get").map { parts[parts.index(after: $0)...] }?.first
@@ -90,6 +92,7 @@ public final class InProcessTransport: AccountTransport {
         var offset: Int64 = 0
         while offset < download.sizeBytes {
             try Task.checkCancellation()
+            try script.checkNetwork(device)
             let piece = try await download.read(at: offset, count: Self.pieceBytes)
             guard !piece.isEmpty else {
                 throw TransportError(
@@ -112,6 +115,7 @@ public final class InProcessTransport: AccountTransport {
     public func webAuthToken(
         forAPIToken apiToken: String, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> String {
+        try script.checkNetwork(device)
         let answer = try await respond(UsersCaller.self, EmptyBody(), target, apiToken: apiToken)
         guard let token = answer.rotatedWebAuthToken else {
             throw CKError.notSignedIn(

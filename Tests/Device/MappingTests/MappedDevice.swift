@@ -227,6 +227,8 @@ final class CountingTransport: PassingTransport {
         var receivedRecords = 0
         var uploads = 0
         var isOffline = false
+        /// Whether the service has lost the files of all assets.
+        var lacksFiles = false
         var gates: [String: (@Sendable () async -> Void)] = [:]
         var underWay = 0
         var mostUnderWay = 0
@@ -290,5 +292,16 @@ final class CountingTransport: PassingTransport {
     ) async throws -> AssetReceipt {
         state.withLock { $0.uploads += 1 }
         return try await inner.upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+    }
+
+    func download(
+        from url: String, timeoutSeconds: Double,
+        receive: @escaping @Sendable ([UInt8]) async throws -> Void
+    ) async throws {
+        if state.withLock({ $0.lacksFiles }) {
+            throw ServiceFailure(
+                ServiceError(.notFound, "The test has lost the file of the asset."))
+        }
+        try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
     }
 }

@@ -152,6 +152,29 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
+    /// Another device edits the objects that refer to ignored ones, which it does not have.
+    @Test func referencesToIgnoredObjectsAreKept() async throws {
+        let phone = try await MappedDevice(
+            cloud, "phone", ignoring: { ($0 as? Course)?.title == "_" })
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let draft = phone.addPerson("Draft") { $0.isDraft = true }
+        let home = phone.addHome("Lake Road")
+        home.edit { $0.owner = draft }
+        let courses = ["Ski", "_", "Row"].map { phone.add(Course(CourseFields(title: $0))) }
+        let anna = phone.addPerson("Anna") { $0.courses = courses }
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try #require(tablet.person("Anna"))
+        #expect(copy.courses.map(\.title) == ["Ski", "Row"])
+        let other = try #require(tablet.store.memory.objects(Home.self).first)
+        copy.edit { $0.age = 41 }
+        other.edit { $0.road = "Hill Road" }
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(anna.age == 41)
+        #expect(anna.courses.map(\.title) == ["Ski", "_", "Row"])
+        #expect(home.road == "Hill Road")
+        #expect(home.owner === draft)
+    }
+
     /// The setup's condition ignores objects of any type.
     @Test func objectsIgnoredAtSetupAreNotSaved() async throws {
         let phone = try await MappedDevice(

@@ -1,3 +1,4 @@
+import Foundation
 import StratusCache
 import StratusClient
 import StratusRecords
@@ -28,6 +29,57 @@ import Testing
         _ = try await tablet.save(item("b"))
         cloud.faults(on: "phone").isCutOff = false
         _ = try await phone.save(item("a"))
+    }
+
+    /// Cuts the device off when the download of an asset begins.
+    private struct CuttingTransport: PassingTransport {
+        let inner: any AccountTransport
+        let faults: DeviceFaults
+
+        func send<E: Endpoint>(
+            _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget,
+            timeoutSeconds: Double
+        ) async throws -> E.Answer {
+            try await inner.send(endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        }
+
+        func download(
+            from url: String, timeoutSeconds: Double,
+            receive: @escaping @Sendable ([UInt8]) async throws -> Void
+        ) async throws {
+            faults.isCutOff = true
+            try await inner.download(from: url, timeoutSeconds: timeoutSeconds, receive: receive)
+        }
+    }
+
+    @Test func cutOffFaultAffectsDownloads() async throws {
+        let tablet = try await database("tablet")
+        _ = try await tablet.save(zone)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "cut-off-\(UUID().uuidString)")
+        try Data("picture".utf8).write(to: file)
+        // The system empties its temporary folder anyway.
+        defer { try? FileManager.default.removeItem(at: file) }
+        let record = item("a")
+        record["picture"] = CKAsset(fileURL: file)
+        _ = try await tablet.save(record)
+        let link = try await cloud.connect(user: "alice", device: "phone")
+        let faults = cloud.faults(on: "phone")
+        let transport = CuttingTransport(
+            inner: try #require(link.transport as? any AccountTransport), faults: faults)
+        let phone = CKContainer(
+            identifier: "iCloud.org.example.Lists",
+            connection: CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone",
+                keyStore: cloud.keyStore)
+        ).privateCloudDatabase
+        let error = await #expect(throws: CKError.self) {
+            try await phone.record(for: record.recordID)
+        }
+        #expect(error?.contains(.networkUnavailable) == true)
+        faults.isCutOff = false
+        let fetched = try await tablet.record(for: record.recordID)
+        #expect((fetched["picture"] as CKAsset?)?.fileURL != nil)
     }
 
     @Test(arguments: [DeviceFaults.Effect.dropConnectionBeforeCommit, .dropConnectionAfterCommit])

@@ -13,6 +13,7 @@ struct DatabaseRequests: Sendable {
     func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
         let database = withFiles ? database : database.withoutAssetDownloads
         var found: [String: CKRecord] = [:]
+        var lacking: [String] = []
         for batch in names.chunks(ofCount: Self.largestBatch) {
             for (id, result) in try await database.records(for: batch.map(id)) {
                 do {
@@ -20,10 +21,19 @@ struct DatabaseRequests: Sendable {
                 } catch let error as CKError where error.isNotFound {
                     // A missing record is left out of the result.
                     continue
+                } catch let error as CKError where withFiles && error.lacksAsset {
+                    // The record is fetched without its file below.
+                    lacking.append(id.recordName)
                 }
             }
         }
-        return found
+        return found.merging(try await withoutFiles(lacking)) { $1 }
+    }
+
+    /// Records whose files the service has lost, without them, so that they do not keep all others from syncing.
+    func withoutFiles(_ names: [String]) async throws -> [String: CKRecord] {
+        guard !names.isEmpty else { return [:] }
+        return try await records(named: names.sorted(), withFiles: false)
     }
 
     func modify(
@@ -63,7 +73,16 @@ struct DatabaseRequests: Sendable {
         do {
             var page = try await database.records(matching: query, inZoneWith: zoneID)
             while true {
-                records += try page.matchResults.map { try $0.1.get() }
+                var lacking: [String] = []
+                for (id, result) in page.matchResults {
+                    do {
+                        records.append(try result.get())
+                    } catch let error as CKError where error.lacksAsset {
+                        // The record is fetched without its file below.
+                        lacking.append(id.recordName)
+                    }
+                }
+                records += try await withoutFiles(lacking).values
                 guard let cursor = page.queryCursor else { return records }
                 page = try await database.records(continuingMatchFrom: cursor)
             }
@@ -72,4 +91,9 @@ struct DatabaseRequests: Sendable {
             return records
         }
     }
+}
+
+extension CKError {
+    /// Whether the service has lost the file of an asset.
+    var lacksAsset: Bool { contains(.assetNotAvailable) }
 }

@@ -28,10 +28,17 @@ struct FeedSource: DatabaseSource {
         while true {
             do {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
+                var lacking: [String] = []
                 for (id, result) in page.modificationResultsByID {
                     changes.deletedNames.remove(id.recordName)
-                    changes.records[id.recordName] = try result.get().record
+                    do {
+                        changes.records[id.recordName] = try result.get().record
+                    } catch let error as CKError where error.lacksAsset {
+                        // The record is fetched without its file below.
+                        lacking.append(id.recordName)
+                    }
                 }
+                changes.records.merge(try await requests.withoutFiles(lacking)) { $1 }
                 for deletion in page.deletions {
                     changes.records[deletion.recordID.recordName] = nil
                     changes.deletedNames.insert(deletion.recordID.recordName)

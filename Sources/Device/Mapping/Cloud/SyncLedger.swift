@@ -16,10 +16,14 @@ final class SyncLedger: Sendable {
 
     /// A file that is an asset at the service.
     struct KnownFile: Codable, Hashable {
+        /// The digest of a file that this device could not fetch.
+        static let digestOfNone = ""
+
         /// SHA-256 of its bytes.
         var digest: String
         /// The service's checksum.
         var checksum: String
+        var isHere: Bool { digest != Self.digestOfNone }
     }
 
     /// The names that a record refers to, by reference, if not all of its targets were here.

@@ -37,11 +37,12 @@ extension CloudMap {
     ///
     /// - Parameters:
     ///   - only: the fields to copy; nil means all.
+    ///   - isDated: whether the change date is copied with some of the fields.
     ///   - mapping: knows which files the service has, and whether an asset without a file stays unchanged.
     /// - Returns: digests of the files that were read, by field.
     func copy(
         _ wanted: CKRecord, of entity: Entity, to record: CKRecord, fields only: Set<String>?,
-        mapping: CloudMapping
+        isDated: Bool, mapping: CloudMapping
     ) throws -> [String: String] {
         let name = record.recordID.recordName
         let unlinked = mapping.ledger.unlinked(recordType, name)
@@ -68,7 +69,8 @@ extension CloudMap {
                 continue
             }
             // A file that this device has not fetched was not removed.
-            if let known, !mapping.source.mayLackFiles || known.fileURL != nil {
+            let isFetched = mapping.ledger.file(recordType, name, field.name)?.isHere ?? true
+            if let known, isFetched, !mapping.source.mayLackFiles || known.fileURL != nil {
                 record.setObject(nil, forKey: field.name)
             }
         }
@@ -78,7 +80,7 @@ extension CloudMap {
                 record.setObject(wanted.object(forKey: name), forKey: name)
             }
         }
-        if only != nil, new[changeDateName] != old[changeDateName] {
+        if only != nil, isDated, new[changeDateName] != old[changeDateName] {
             record.setObject(wanted.object(forKey: changeDateName), forKey: changeDateName)
         }
         return digests
@@ -101,7 +103,7 @@ extension CloudMap {
         return Set(strange.map(\.name).filter { new[$0] == without[$0] } + links.map(\.name))
     }
 
-    /// The files of a fetched or saved record whose bytes are known.
+    /// The files of a fetched or saved record whose bytes are known, or of which a fetched one lacks the bytes.
     func files(of record: CKRecord, digests: [String: String]? = nil) -> [String: SyncLedger
         .KnownFile]
     {
@@ -110,9 +112,11 @@ extension CloudMap {
             guard let asset = record.object(forKey: field.name) as? CKAsset,
                 let checksum = asset.knownValue?.fileChecksum
             else { continue }
-            let digest =
-                if let digests { digests[field.name] } else {
-                    asset.fileURL.flatMap { FileDigest.text(of: $0) }
+            let digest: String? =
+                if let digests { digests[field.name] } else if let url = asset.fileURL {
+                    FileDigest.text(of: url)
+                } else {
+                    SyncLedger.KnownFile.digestOfNone
                 }
             if let digest {
                 files[field.name] = SyncLedger.KnownFile(digest: digest, checksum: checksum)

@@ -110,6 +110,11 @@ extension CloudMapping {
         }
     }
 
+    /// Whether a save of an object was confirmed since a ticket was taken: a record that was fetched before may be older.
+    func wasSaved<E: CloudEntity>(_ type: E.Type, _ name: String, since ticket: Int) -> Bool {
+        state.withLock { $0.saves[EntityGraph.key(type, name), default: 0] > ticket }
+    }
+
     private func wasSaved(_ node: EntityGraph.Node, since ticket: Int?) -> Bool {
         guard let ticket else { return false }
         return state.withLock { $0.captures[node.key, default: 0] } > ticket

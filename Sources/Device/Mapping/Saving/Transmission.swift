@@ -10,6 +10,8 @@ struct Outgoing: Sendable {
     var changed: Int64?
     var ticket: Int
     var isPart: Bool
+    /// Whether only some fields are sent, and another device has edited the object later: the next sync applies that edit.
+    var isOvertaken: Bool
     /// The digests of its files, by field.
     var digests: [String: String]
 }
@@ -119,11 +121,22 @@ extension CloudMapping {
                     + " Give the object another one.")
         }
         let fields = node.isRoot ? sending.fields : nil
+        let isOvertaken =
+            fields != nil
+            && hasLaterEdit(map.changeMilliseconds(of: record), changed, base, node.name)
         let digests = try map.copy(
-            wanted, of: entity, to: record, fields: fields, mapping: self)
+            wanted, of: entity, to: record, fields: fields, isDated: !isOvertaken, mapping: self)
         return Outgoing(
             node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil,
-            digests: digests)
+            isOvertaken: isOvertaken, digests: digests)
+    }
+
+    /// Whether a record has a later edit that this device has not applied yet.
+    private func hasLaterEdit(
+        _ theirs: Int64?, _ mine: Int64?, _ base: CKRecord?, _ name: String
+    ) -> Bool {
+        guard let base, theirs ?? .min > mine ?? .min else { return false }
+        return ledger.known(base.recordType, name)?.tag != base.recordChangeTag
     }
 
     private func outgoingItem(
@@ -139,23 +152,28 @@ extension CloudMapping {
             let known = group.map { item, record in
                 // After a save of some properties the object still counts as changed, so that the
                 // next sync sends the rest.
-                let changed =
-                    item.isPart ? ledger.known(type, item.node.name)?.changed : item.changed
+                let former = ledger.known(type, item.node.name)
                 return (
                     item.node.name,
-                    SyncLedger.Known(changed: changed, tag: record.recordChangeTag)
+                    SyncLedger.Known(
+                        changed: item.isPart ? former?.changed : item.changed,
+                        tag: item.isOvertaken ? former?.tag : record.recordChangeTag)
                 )
             }
             try ledger.setKnown(type, Dictionary(known) { $1 })
         }
         state.withLock { state in
-            for (item, _) in saved where !item.isPart {
-                state.captures[item.node.key] = item.ticket
+            for (item, _) in saved {
+                state.saves[item.node.key] = state.takeTicket()
+                if !item.isPart { state.captures[item.node.key] = item.ticket }
             }
         }
         for (item, record) in saved {
             try noteFiles(item.node.entity, record, item.digests)
-            try await store.keep(item.node.entity)
+            // A save changes no row, and the app may have edited it meanwhile.
+            if type(of: item.node.entity).isReference {
+                try await store.keep(item.node.entity)
+            }
             log.debug("saved", metadata: ["record": "\(item.node.key)"])
         }
         return saved.map { item, record in

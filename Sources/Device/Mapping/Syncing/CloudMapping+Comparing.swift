@@ -25,9 +25,9 @@ extension CloudMapping {
         }
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Objects that refer to deleted ones, which the service refuses: they are saved without
-        // these references.
-        var dangling: Set<String> = []
+        // Objects to send although they are not edited: those whose fetched record is older, and those that
+        // refer to deleted ones, which the service refuses and which are saved without these references.
+        var outdated: Set<String> = []
         // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
         where record.recordType == map.recordType && !ignored.contains(name) {
@@ -43,13 +43,15 @@ extension CloudMapping {
             let isNewer =
                 map.changeMilliseconds(of: record) ?? .min > object.changeMilliseconds ?? .min
             if !isNewer, refersToGone(E.self, record) {
-                dangling.insert(name)
+                outdated.insert(name)
                 continue
             }
-            switch try verdict(object, record, name, isForced: round.isForced) {
+            switch try verdict(object, record, name, in: round) {
             case .updated: comparison.updated.append(record)
             case .agreed: comparison.agreed.append(record)
-            case .upload: continue
+            case .upload:
+                outdated.insert(name)
+                continue
             case .seen: break
             }
             decided.insert(name)
@@ -65,7 +67,7 @@ extension CloudMapping {
         where !decided.contains(name) && !hidden.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
-            if isMissing || isNewer || dangling.contains(name) || isChanged(object, name) {
+            if isMissing || isNewer || outdated.contains(name) || isChanged(object, name) {
                 comparison.uploads.append(object)
             }
         }
@@ -93,17 +95,19 @@ extension CloudMapping {
 
     /// The newest change date wins; at equal dates the cloud's record wins, if it differs.
     private func verdict<E: CloudEntity>(
-        _ object: E, _ record: CKRecord, _ name: String, isForced: Bool
+        _ object: E, _ record: CKRecord, _ name: String, in round: SyncRound
     ) throws -> Verdict {
         let map = E.cloudMap
         let known = ledger.known(map.recordType, name)
         let (mine, theirs) = (object.changeMilliseconds, map.changeMilliseconds(of: record))
         let isEdited = known == nil || known?.changed != mine
-        if !isForced {
+        if !round.isForced {
             if let tag = known?.tag, tag == record.recordChangeTag {
                 return isEdited ? .upload : .seen
             }
-            if !isEdited, mine != theirs { return .updated }
+            if !isEdited, mine != theirs, !wasSaved(E.self, name, since: round.ticket) {
+                return .updated
+            }
         }
         if (mine ?? .min) > (theirs ?? .min) { return .upload }
         if mine == theirs {

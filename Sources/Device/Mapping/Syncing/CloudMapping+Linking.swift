@@ -24,6 +24,12 @@ extension CloudMapping {
         let name = record.recordID.recordName
         let map = E.cloudMap
         guard !map.references.isEmpty, var entity = objects[name] as? E else { return }
+        // The app may have edited a row while its targets were fetched.
+        if !E.isReference, let row = try await store.fetch(type, syncID: name),
+            row.changeMilliseconds ?? .min > entity.changeMilliseconds ?? .min
+        {
+            entity = row
+        }
         let targets = objects
         var unlinked: SyncLedger.UnlinkedNames = [:]
         var isLinked = false
@@ -32,8 +38,8 @@ extension CloudMapping {
             isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
                 for (reference, before) in zip(map.references, links)
                 where Links(reference, entity) == before {
-                    reference.fill(
-                        &entity, .init(names: reference.names(in: record), objects: targets))
+                    let content = filling(reference, of: entity, record, targets)
+                    reference.fill(&entity, content)
                     unlinked[reference.name] = reference.unlinked(entity, in: record) {
                         targets[$0] == nil && !isDeleted($0, reference)
                     }
@@ -48,6 +54,24 @@ extension CloudMapping {
         announce(E.self, name)
     }
 
+    /// A record's targets, and the ignored objects that the property holds, which are in no record.
+    private func filling<E: CloudEntity>(
+        _ reference: MappedReference<E>, of entity: E, _ record: CKRecord,
+        _ targets: [String: any CloudEntity]
+    ) -> MappedReference<E>.Filling {
+        var filling = MappedReference<E>.Filling(
+            names: reference.names(in: record), objects: targets)
+        for (place, object) in reference.objects(of: entity).enumerated()
+        where isIgnored(object) && (reference.isList || filling.names.isEmpty) {
+            // No name begins with a space.
+            let name = object.cloudID ?? " \(place)"
+            guard !filling.names.contains(name) else { continue }
+            filling.names.insert(name, at: min(place, filling.names.count))
+            filling.objects[name] = object
+        }
+        return filling
+    }
+
     private func isDeleted<E: CloudEntity>(_ name: String, _ reference: MappedReference<E>) -> Bool
     {
         ledger.isDeleted(reference.target.recordTypeName, name)
@@ -57,9 +81,11 @@ extension CloudMapping {
     func noteUnloaded<E: CloudEntity>(_ type: E.Type, _ record: CKRecord, _ object: Any?) throws {
         guard let entity = object as? E else { return }
         var unlinked: SyncLedger.UnlinkedNames = [:]
-        for reference in E.cloudMap.references where reference.objects(of: entity).isEmpty {
+        for reference in E.cloudMap.references
+        where reference.isList || reference.objects(of: entity).isEmpty {
+            let held = Set(reference.names(of: entity))
             unlinked[reference.name] = reference.unlinked(entity, in: record) {
-                !isDeleted($0, reference)
+                !held.contains($0) && !isDeleted($0, reference)
             }
         }
         try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)

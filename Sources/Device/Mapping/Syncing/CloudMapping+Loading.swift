@@ -93,7 +93,9 @@ extension CloudMapping {
         var isFilled = false
         while !isFilled {
             let mine = entity.changeMilliseconds
-            if isSync, let mine, mine > theirs, mine != known {
+            if isSync, let mine, mine > theirs,
+                mine != known || wasSaved(type, name, since: ticket)
+            {
                 objects[name] = entity
                 return nil
             }

@@ -8,8 +8,9 @@ extension CloudMapping {
     /// each type's changes in `syncDidFinish`. Syncs of one type run one after the other.
     ///
     /// Without a connection it throws, and a sync follows automatically when there is one; see
-    /// ``networkIsBack()``. From inside a callback of the store it throws `insideCallback`, because
-    /// it would wait for itself.
+    /// ``networkIsBack()``. If the sync of a type fails for another reason, as with an object that the service refuses,
+    /// the other types are synced before it throws. From inside a callback of the store it throws `insideCallback`,
+    /// because it would wait for itself.
     ///
     /// - Parameters:
     ///   - specific: the types to sync; nil means all.
@@ -42,11 +43,13 @@ extension CloudMapping {
                         metadata: ["error": "\(error)"])
                 }
                 let round = try await round(of: wanted, isForced: forced)
-                try await engaged(in: .syncing) {
-                    for type in wanted { try await sync(type, in: round) }
+                let failure = try await engaged(in: .syncing) {
+                    let first = try await syncEach(wanted, in: round)
                     for type in types { try await linkArrived(type) }
+                    return first
                 }
                 try await source.exchange()
+                if let failure { throw failure }
             }
         } catch {
             log.debug("sync failed", metadata: ["error": "\(error)"])
@@ -74,6 +77,26 @@ extension CloudMapping {
             isForced: isForced, isDry: isDry, ticket: ticket,
             knownNames: Dictionary(names) { $1 },
             entries: try await entriesForThisDevice())
+    }
+
+    /// Syncs types. One whose sync fails, as with an object that the service refuses, does not keep the others from
+    /// syncing, unless the service cannot be reached.
+    ///
+    /// - Returns: the first failure.
+    private func syncEach(
+        _ types: [any CloudEntity.Type], in round: SyncRound
+    ) async throws -> (any Error)? {
+        var failure: (any Error)?
+        for type in types {
+            do {
+                try await sync(type, in: round)
+            } catch {
+                if Task.isCancelled || (error as? CKError)?.mayPass == true { throw error }
+                // Thrown at the end of the sync.
+                failure = failure ?? error
+            }
+        }
+        return failure
     }
 
     private func sync<E: CloudEntity>(_ type: E.Type, in round: SyncRound) async throws {

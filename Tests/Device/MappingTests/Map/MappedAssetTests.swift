@@ -39,6 +39,29 @@ struct MappedAssetTests {
         #expect(try text(copy.photo) == "a lake")
     }
 
+    /// The service has lost the file of Anna's photo: all else syncs, and an edit does not remove the asset.
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func lostFileDoesNotKeepObjectsFromSyncing(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        let photo = try Photo("a lake")
+        let anna = phone.addPerson("Anna") { $0.photo = photo.url }
+        _ = phone.addPerson("Bea")
+        try await phone.sync()
+        tablet.transport.state.withLock { $0.lacksFiles = true }
+        try await tablet.sync()
+        #expect(tablet.person("Bea") != nil)
+        let copy = try #require(tablet.person("Anna"))
+        #expect(copy.photo == nil)
+        copy.edit { $0.age = 31 }
+        try await tablet.mapping.save(copy)
+        tablet.transport.state.withLock { $0.lacksFiles = false }
+        try await phone.sync()
+        #expect(anna.age == 31)
+        #expect(try text(anna.photo) == "a lake")
+        #expect(try await phone.record(anna.syncID).object(forKey: "photo") is CKAsset)
+    }
+
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func onlyChangedFilesAreUploaded(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)

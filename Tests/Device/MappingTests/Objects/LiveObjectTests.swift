@@ -4,6 +4,7 @@ import Observation
 import StratusClient
 import StratusMapping
 import StratusTesting
+import StratusWire
 import Synchronization
 import Testing
 
@@ -159,5 +160,55 @@ struct LiveObjectTests {
         try await phone.mapping.delete(hut)
         try await tablet.mapping.syncEntities()
         #expect(try await tablet.tables.all(Hut.self).isEmpty)
+    }
+
+    private func deviceInMemory(_ name: String) async throws -> MappedDevice {
+        try await MappedDevice(cloud, name, types: [Hut.self, Valley.self])
+    }
+
+    private func name(of hut: Hut, on device: MappedDevice) -> String? {
+        device.store.memory.object(Hut.self, syncID: hut.syncID ?? "")?.name
+    }
+
+    @Test func rowEditedDuringItsSaveKeepsTheEdit() async throws {
+        let phone = try await deviceInMemory("phone")
+        let now = TestClock().now
+        let hut = phone.add(Hut(changeDate: now, name: "Lake hut"))
+        phone.transport.before(RecordsModify.self) { [memory = phone.store.memory] in
+            var row = hut
+            row.name = "Old hut"
+            row.changeDate = now.addingTimeInterval(60)
+            memory.insert(row)
+        }
+        try await phone.mapping.save(hut)
+        phone.transport.before(RecordsModify.self) {}
+        #expect(name(of: hut, on: phone) == "Old hut")
+        #expect(try await phone.record(hut.syncID)["name"] == "Lake hut")
+        try await phone.sync()
+        #expect(try await phone.record(hut.syncID)["name"] == "Old hut")
+    }
+
+    /// The app edits a row between the fields of its record and the references.
+    @Test func rowEditedWhileItIsFilledKeepsTheEdit() async throws {
+        let phone = try await deviceInMemory("phone")
+        let tablet = try await deviceInMemory("tablet")
+        let now = TestClock().now
+        let hut = phone.add(Hut(changeDate: now, name: "Lake hut"))
+        _ = tablet.add(Hut(syncID: hut.syncID, changeDate: now.addingTimeInterval(-60)))
+        try await phone.sync()
+        tablet.store.hooks.withLock { hooks in
+            hooks.keep = { entity in
+                tablet.store.hooks.withLock { $0.keep = nil }
+                guard var row = entity as? Hut else { return }
+                row.name = "Old hut"
+                row.changeDate = now.addingTimeInterval(60)
+                tablet.store.memory.insert(row)
+            }
+        }
+        try await tablet.sync()
+        #expect(name(of: hut, on: tablet) == "Old hut")
+        try await tablet.sync()
+        try await phone.sync()
+        #expect(name(of: hut, on: phone) == "Old hut")
     }
 }

@@ -74,6 +74,27 @@ struct MappingCallbackTests {
         #expect(anna.age == 2)
     }
 
+    /// A person edits and saves an object while a sync brings an older change of it.
+    @Test func editSavedDuringASyncIsNotOverwritten() async throws {
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
+        anna.edit { $0.age = 1 }
+        anna.changeDate = TestClock().now.addingTimeInterval(4e8)
+        try await phone.sync()
+        tablet.store.hooks.withLock { hooks in
+            hooks.didFinish = { [store = tablet.store, mapping = tablet.mapping] in
+                store.hooks.withLock { $0.didFinish = nil }
+                copy.edit { $0.age = 2 }
+                copy.changeDate = TestClock().now.addingTimeInterval(5e8)
+                try await mapping.save(copy)
+            }
+        }
+        try await tablet.sync()
+        #expect(copy.age == 2)
+        for device in [tablet, phone] { try await device.sync() }
+        #expect(copy.age == 2)
+        #expect(anna.age == 2)
+    }
+
     /// The references of a new object come after its fields; an edit in between keeps both.
     @Test func editBetweenFieldsAndReferencesIsKept() async throws {
         let phone = try await MappedDevice(cloud, "phone")

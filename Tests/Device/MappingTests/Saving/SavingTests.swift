@@ -152,6 +152,23 @@ struct SavingTests {
         #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
     }
 
+    /// The tablet has edited another property later: the phone applies that edit and keeps the saved property.
+    @Test func saveKeysDoesNotOverwriteALaterEditOfOtherProperties() async throws {
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
+        copy.edit { $0.age = 41 }
+        copy.changeDate = TestClock().now.addingTimeInterval(5e8)
+        try await tablet.mapping.save(copy)
+        anna.edit { $0.lastName = "Berg" }
+        anna.changeDate = TestClock().now.addingTimeInterval(4e8)
+        try await phone.mapping.save(anna, keys: [\.lastName])
+        for device in [phone, tablet] { try await device.sync() }
+        for person in [anna, copy] {
+            #expect(person.age == 41)
+            #expect(person.lastName == "Berg")
+        }
+        #expect(try await phone.record(anna.syncID)["age"] == 41)
+    }
+
     /// A world in which a test can wait for the calls without waiting.
     private final class Calls: Sendable {
         private let tasks = Mutex<[Task<Void, Never>]>([])

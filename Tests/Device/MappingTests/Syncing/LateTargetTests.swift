@@ -110,4 +110,25 @@ struct LateTargetTests {
         try await tablet.sync()
         #expect(copy.books.map(\.title) == ["Ada", "Bov"])
     }
+
+    /// The object has a part of its list, and was filled without the rest, as the call asked for.
+    @Test func saveKeepsTheUnloadedPartOfAListInTheRecord() async throws {
+        let phone = try await device("phone")
+        let tablet = try await device("tablet")
+        let books = ["Ada", "Cid"].map { phone.add(Book(BookFields(title: $0))) }
+        let saved = phone.add(Shelf(ShelfFields(label: "Old", books: books)))
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try shelf(tablet)
+        let new = phone.add(Book(BookFields(title: "Bov")))
+        saved.edit { $0.books.insert(new, at: 1) }
+        try await phone.mapping.save(saved)
+        try await tablet.mapping.update(copy, from: try await phone.record(saved.syncID))
+        #expect(copy.books.map(\.title) == ["Ada", "Cid"])
+        copy.edit { $0.label = "New" }
+        try await tablet.mapping.save(copy)
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(saved.label == "New")
+        #expect(saved.books.map(\.title) == ["Ada", "Bov", "Cid"])
+        #expect(copy.books.map(\.title) == ["Ada", "Bov", "Cid"])
+    }
 }
