@@ -179,9 +179,10 @@ actor SyncDriver {
         guard session.isEnabled else {
             throw CacheError.syncingIsOff
         }
+        // First, so that a loop that cannot read the file stays halted.
+        try absorbBacklog()
         if session.halt != nil { session.restart(at: now) }
         haltedLoop.withLock { $0 = .none }
-        try absorbBacklog()
         session.syncNow(at: now)
         ensureLoop()
         pause.wake()

@@ -145,6 +145,24 @@ import Testing
         try other.close()
     }
 
+    /// Otherwise the loop would wait with the lock, and without a halt.
+    @Test(.timeLimit(.minutes(20))) func syncThatCannotReadTheFileEndsNoHalt() async throws {
+        let (phone, _) = try await haltedPhone(RealService())
+        let pool = try #require(try phone.cache.store.pool as? DatabasePool)
+        let aside = phone.path + "-aside"
+        try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
+        // Only the connection that writes stays open.
+        pool.invalidateReadOnlyConnections()
+        await #expect(throws: (any Error).self) { try await phone.cache.turn.sync() }
+        try FileManager.default.moveItem(atPath: aside, toPath: phone.path)
+        #expect(phone.cache.databases[0].driver.loopHalt == .waiting)
+        #expect(try await phone.cache.status().haltReason != nil)
+        let other = try CacheLock(cachePath: phone.path)
+        #expect(other.take())
+        other.close()
+        await phone.cache.stop()
+    }
+
     @Test(.timeLimit(.minutes(20))) func syncingIsContinuedInItsTurnWhenAHaltEnds() async throws {
         let cloud = RealService()
         let (phone, _) = try await haltedPhone(cloud)
