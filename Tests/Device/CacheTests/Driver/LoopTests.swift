@@ -101,6 +101,18 @@ import Testing
         #expect(try await cloud.names() == ["a"])
     }
 
+    @Test func haltOutsideAnOperationIsReportedOnce() async throws {
+        let phone = try Device(RealService())
+        let events = phone.cache.events()
+        phone.cache.file.close()
+        let driver = phone.cache.databases[0].driver
+        for _ in 0..<2 { await driver.receive(ChangeHint(zone: .list)) }
+        try phone.cache.close()
+        var reasons: [HaltReason] = []
+        for await case .halted(let reason) in events { reasons.append(reason) }
+        #expect(reasons.count == 1)
+    }
+
     @Test func disabledStateSurvivesRestart() async throws {
         let cloud = RealService()
         let phone = try await Device.disabled(cloud)
