@@ -241,14 +241,15 @@ actor SyncDriver {
     }
 
     func setEnabled(_ isEnabled: Bool) {
+        // First, because turning syncing on ends a halt.
+        session.setEnabled(isEnabled, at: now)
         do {
             try store.setEnabled(isEnabled)
         } catch {
             // Reported as the reason of the halt: a switch that is not stored would be reset at the
             // next start.
-            session.halt(.localStorage("\(error)"))
+            haltSession(.localStorage("\(error)"))
         }
-        session.setEnabled(isEnabled, at: now)
         log.note(.notice, isEnabled ? "enabled" : "disabled")
         observers.wakeStatusReaders()
         pause.wake()

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -111,6 +112,24 @@ import Testing
         var reasons: [HaltReason] = []
         for await case .halted(let reason) in events { reasons.append(reason) }
         #expect(reasons.count == 1)
+    }
+
+    /// Otherwise syncing would be off again after the next start, without a reason.
+    @Test func turningSyncingOnHaltsItIfThatCannotBeStored() async throws {
+        let phone = try await Device.disabled(RealService())
+        try await phone.cache.store.pool.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    CREATE TEMP TRIGGER refusal BEFORE INSERT ON main.change
+                    BEGIN SELECT RAISE(ABORT, 'The test refused the change.'); END
+                    """)
+        }
+        await phone.cache.setEnabled(true)
+        let reason = try await phone.cache.status().haltReason
+        guard case .localStorage = reason else {
+            Issue.record("Not halted: \(String(describing: reason))")
+            return
+        }
     }
 
     @Test func disabledStateSurvivesRestart() async throws {
