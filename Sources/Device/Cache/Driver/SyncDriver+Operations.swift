@@ -84,7 +84,7 @@ extension SyncDriver {
             // Changes that the session counts as done may not have been stored.
             try absorbBacklog()
         } catch {
-            if !readLater(after: error), let halt = session.halt { haltSession(halt) }
+            readLater(after: error)
         }
         if isFirst { observers.notify(CacheOutcome(events: [.storageFull])) }
         giveUpWaiting(error)
@@ -377,7 +377,8 @@ extension SyncDriver {
         if let reason = outcome.haltReason { haltSession(.requested(reason)) }
     }
 
-    private func haltSession(_ reason: HaltReason) {
+    /// Halts the session, and reports it to the app and in the log.
+    func haltSession(_ reason: HaltReason) {
         session.halt(reason)
         log.note(.error, "halted", ["reason": "\(reason.summary)"])
         observers.notify(CacheOutcome(events: [.halted(reason)]))

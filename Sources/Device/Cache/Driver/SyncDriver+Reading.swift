@@ -21,7 +21,9 @@ extension SyncDriver {
     @discardableResult
     func readLater(after error: any Error) -> Bool {
         guard CacheError.passing(error) != nil else {
-            session.halt(.localStorage("\(error)"))
+            let reason = HaltReason.localStorage("\(error)")
+            // Reported once, although each write of another process may find the error again.
+            if session.halt != reason { haltSession(reason) }
             return false
         }
         needsReading = true

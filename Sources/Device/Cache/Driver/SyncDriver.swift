@@ -179,9 +179,10 @@ actor SyncDriver {
         guard session.isEnabled else {
             throw CacheError.syncingIsOff
         }
+        // First, so that a loop that cannot read the file stays halted.
+        try absorbBacklog()
         if session.halt != nil { session.restart(at: now) }
         haltedLoop.withLock { $0 = .none }
-        try absorbBacklog()
         session.syncNow(at: now)
         ensureLoop()
         pause.wake()
@@ -240,14 +241,15 @@ actor SyncDriver {
     }
 
     func setEnabled(_ isEnabled: Bool) {
+        // First, because turning syncing on ends a halt.
+        session.setEnabled(isEnabled, at: now)
         do {
             try store.setEnabled(isEnabled)
         } catch {
             // Reported as the reason of the halt: a switch that is not stored would be reset at the
             // next start.
-            session.halt(.localStorage("\(error)"))
+            haltSession(.localStorage("\(error)"))
         }
-        session.setEnabled(isEnabled, at: now)
         log.note(.notice, isEnabled ? "enabled" : "disabled")
         observers.wakeStatusReaders()
         pause.wake()

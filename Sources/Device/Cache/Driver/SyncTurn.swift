@@ -215,9 +215,10 @@ actor SyncTurn {
     }
 
     private func giveBackIfIdle() {
-        guard isHeld, syncCount == 0, openEndCount == 0, startingCount == 0, stoppingCount == 0
+        guard isHeld, syncCount == 0, startingCount == 0, stoppingCount == 0 else { return }
+        // Loops that were started do not end after such a call.
+        guard isStarted ? drivers.allSatisfy({ $0.loopHalt == .waiting }) : openEndCount == 0
         else { return }
-        guard !isStarted || drivers.allSatisfy({ $0.loopHalt == .waiting }) else { return }
         isHeld = false
         file.lock.giveBack()
     }

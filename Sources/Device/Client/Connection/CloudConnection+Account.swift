@@ -48,10 +48,12 @@ extension CloudConnection {
         // A listener whose registration ends would register again.
         noteSessionEnding()
         let changeCount = accountChangeCount
-        await unregisterListeners()
+        // Bound to this account, so that they never end the session of a user who signs in meanwhile.
+        let pace = RequestPace(accountChangeCount: changeCount)
+        await unregisterListeners(pace: pace)
         let ended: Result<Void, any Error>
         do {
-            ended = .success(try await endSessionAtService(container: container))
+            ended = .success(try await endSessionAtService(container: container, pace: pace))
         } catch {
             // Thrown below, when the device is signed out.
             ended = .failure(error)
@@ -61,11 +63,13 @@ extension CloudConnection {
         _ = try ended.get()
     }
 
-    func endSessionAtService(container: String) async throws {
+    func endSessionAtService(
+        container: String, pace: RequestPace = RequestPace()
+    ) async throws {
         let target = RequestTarget(
             container: ContainerAddress(container: container, environment: environment),
             scope: .public)
-        let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+        let sender = RequestSender(connection: self, target: target, pace: pace)
         _ = try await sender.send(UsersSignOut.self, EmptyBody())
     }
 

@@ -159,12 +159,12 @@ extension CloudConnection {
     }
 
     /// Tells the service that the account no longer has listeners.
-    func unregisterListeners() async {
+    func unregisterListeners(pace: RequestPace) async {
         for (container, pushToken) in pushTokens {
             let target = RequestTarget(
                 container: ContainerAddress(container: container, environment: environment),
                 scope: nil)
-            let sender = RequestSender(connection: self, target: target, pace: RequestPace())
+            let sender = RequestSender(connection: self, target: target, pace: pace)
             // If this request fails, the service's registration ends when polling stops; until then
             // notifications are queued in vain.
             _ = try? await sender.send(

@@ -329,7 +329,8 @@ extension SyncSession {
     }
 
     mutating func finishOperation() {
-        lastOperation = operation
+        // Without one, only a read of the device's own file has failed.
+        lastOperation = operation ?? lastOperation
         operation = nil
     }
 

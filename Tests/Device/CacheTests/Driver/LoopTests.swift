@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -99,6 +100,36 @@ import Testing
         }
         await phone.expectDisabledSync()
         #expect(try await cloud.names() == ["a"])
+    }
+
+    @Test func haltOutsideAnOperationIsReportedOnce() async throws {
+        let phone = try Device(RealService())
+        let events = phone.cache.events()
+        phone.cache.file.close()
+        let driver = phone.cache.databases[0].driver
+        for _ in 0..<2 { await driver.receive(ChangeHint(zone: .list)) }
+        try phone.cache.close()
+        var reasons: [HaltReason] = []
+        for await case .halted(let reason) in events { reasons.append(reason) }
+        #expect(reasons.count == 1)
+    }
+
+    /// Otherwise syncing would be off again after the next start, without a reason.
+    @Test func turningSyncingOnHaltsItIfThatCannotBeStored() async throws {
+        let phone = try await Device.disabled(RealService())
+        try await phone.cache.store.pool.writeWithoutTransaction { database in
+            try database.execute(
+                sql: """
+                    CREATE TEMP TRIGGER refusal BEFORE INSERT ON main.change
+                    BEGIN SELECT RAISE(ABORT, 'The test refused the change.'); END
+                    """)
+        }
+        await phone.cache.setEnabled(true)
+        let reason = try await phone.cache.status().haltReason
+        guard case .localStorage = reason else {
+            Issue.record("Not halted: \(String(describing: reason))")
+            return
+        }
     }
 
     @Test func disabledStateSurvivesRestart() async throws {

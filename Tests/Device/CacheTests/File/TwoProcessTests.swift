@@ -109,7 +109,16 @@ import Testing
         let tablet = try Device(cloud)
         let phone = try Device(cloud)
         try await phone.sync()
-        // Only this connection refuses the record.
+        try await refuseRecords(in: phone)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        await phone.cache.start()
+        await waitForHalt(of: phone)
+        return (phone, tablet)
+    }
+
+    /// Only this connection refuses records.
+    private func refuseRecords(in phone: Device) async throws {
         try await phone.cache.store.pool.writeWithoutTransaction { database in
             try database.execute(
                 sql: """
@@ -117,13 +126,12 @@ import Testing
                     BEGIN SELECT RAISE(ABORT, 'The test refused the record.'); END
                     """)
         }
-        try tablet.save("a", "1")
-        try await tablet.sync()
-        await phone.cache.start()
+    }
+
+    private func waitForHalt(of phone: Device) async {
         let driver = phone.cache.databases[0].driver
         while driver.loopHalt != .waiting { await Task.yield() }
         await phone.cache.turn.loopHalted()
-        return (phone, tablet)
     }
 
     @Test(.timeLimit(.minutes(20))) func processHaltedByItsFileLetsAnotherOneSync() async throws {
@@ -143,6 +151,54 @@ import Testing
         #expect(try phone.texts() == ["a": "1"])
         await phone.cache.stop()
         try other.close()
+    }
+
+    /// The cancelled call's loop is the one that is started, so it does not end.
+    @Test(.timeLimit(.minutes(20))) func processHaltedAfterACancelledSyncLetsAnotherOneSync()
+        async throws
+    {
+        let cloud = RealService()
+        let tablet = try Device(cloud)
+        let phone = try Device(cloud)
+        try await phone.sync()
+        try await refuseRecords(in: phone)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        let (answers, deliver) = AsyncStream.makeStream(of: Void.self)
+        phone.link.duringNextDatabasePage {
+            ask.yield()
+            for await _ in answers { break }
+        }
+        let sync = Task { try await phone.cache.sync() }
+        for await _ in asked { break }
+        sync.cancel()
+        await #expect(throws: CancellationError.self) { try await sync.value }
+        await phone.cache.start()
+        deliver.finish()
+        await waitForHalt(of: phone)
+        let other = try CacheLock(cachePath: phone.path)
+        #expect(other.take())
+        other.close()
+        await phone.cache.stop()
+    }
+
+    /// Otherwise the loop would wait with the lock, and without a halt.
+    @Test(.timeLimit(.minutes(20))) func syncThatCannotReadTheFileEndsNoHalt() async throws {
+        let (phone, _) = try await haltedPhone(RealService())
+        let pool = try #require(try phone.cache.store.pool as? DatabasePool)
+        let aside = phone.path + "-aside"
+        try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
+        // Only the connection that writes stays open.
+        pool.invalidateReadOnlyConnections()
+        await #expect(throws: (any Error).self) { try await phone.cache.turn.sync() }
+        try FileManager.default.moveItem(atPath: aside, toPath: phone.path)
+        #expect(phone.cache.databases[0].driver.loopHalt == .waiting)
+        #expect(try await phone.cache.status().haltReason != nil)
+        let other = try CacheLock(cachePath: phone.path)
+        #expect(other.take())
+        other.close()
+        await phone.cache.stop()
     }
 
     @Test(.timeLimit(.minutes(20))) func syncingIsContinuedInItsTurnWhenAHaltEnds() async throws {

@@ -104,6 +104,22 @@ import Testing
         #expect(try await phone.hasRecord("bo"))
     }
 
+    @Test func sessionOfAUserWhoSignsInBeforeTheFormerOneHasEndedIsKept() async throws {
+        let phone = try await Phone()
+        var events = phone.connection.remoteNotifications(container: Trip.identifier)
+            .makeAsyncIterator()
+        guard case .listening = await events.next() else { throw CancellationError() }
+        phone.transport.tap {
+            $0.served = { if $0 == TokensUnregister.path { try await phone.becomeBos() } }
+        }
+        await #expect(throws: CKError(.notAuthenticated)) {
+            try await phone.connection.endSession(container: Trip.identifier)
+        }
+        #expect(!phone.transport.sent.all.contains(UsersSignOut.path))
+        try await phone.database.save(note())
+        #expect(try await phone.hasRecord("bo"))
+    }
+
     @Test("Over HTTP, a save is not sent as the user who signs in before its token is read")
     func saveDuringAccountSwitchIsNotSentAsNextUserOverHTTP() async throws {
         let service = CloudService(

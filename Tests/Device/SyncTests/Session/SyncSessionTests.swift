@@ -353,6 +353,17 @@ import Testing
         #expect(session.next(at: 1) == .perform(.fetchDatabaseChanges))
     }
 
+    /// The device's own file could not be read between two operations.
+    @Test func failedReadKeepsTheLastOperation() {
+        var session = SyncSession.sending()
+        var now = 0.0
+        let operation = session.perform(&now)
+        _ = session.sent([.saved("a")], at: now)
+        session.storageFailed(SyncFailure(.internalError), at: now)
+        #expect(operation != nil)
+        #expect(session.lastOperation == operation)
+    }
+
     @Test func emptyBatchLeavesSessionAtRest() {
         var session = SyncSession.sending()
         var now = 0.0
