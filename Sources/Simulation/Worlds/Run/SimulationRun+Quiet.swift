@@ -27,6 +27,22 @@ extension SimulationRun {
         // Then no device waits for an answer any more.
         try await world.pass(seconds: DeviceTransport.longestWaitSeconds)
         _ = try await cloud.running()
+        violations += try await becomeEqual()
+        guard violations.isEmpty else { return }
+        try checkObservers()
+        let seen = plan.hasAssets ? try await checkPhotos() : [:]
+        try await checkLedger(photos: seen)
+        try await checkVisibility()
+        try await checkGoneZones()
+        try await checkSilence()
+        try await checkDeletionOfEverything()
+        try checkGrowth()
+    }
+
+    /// Syncs every device, for every user of it, until all have the same as the service.
+    ///
+    /// - Returns: what is still wrong after the last round.
+    func becomeEqual() async throws -> [String] {
         var troubles: [String] = []
         for round in 0..<Self.rounds {
             troubles = []
@@ -41,15 +57,7 @@ extension SimulationRun {
             if troubles.isEmpty { break }
             try await world.pass(seconds: 400)
         }
-        violations += troubles
-        guard violations.isEmpty else { return }
-        try checkObservers()
-        let seen = plan.hasAssets ? try await checkPhotos() : [:]
-        try await checkLedger(photos: seen)
-        try await checkVisibility()
-        try await checkGoneZones()
-        try await checkSilence()
-        try checkGrowth()
+        return troubles
     }
 
     private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
