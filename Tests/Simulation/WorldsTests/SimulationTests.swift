@@ -67,6 +67,7 @@ import Testing
         (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.repeatsNotifications, 1),
         (.acknowledgesNothing, 1),
         (.forgetsDeletedZones, 314), (.hidesZones, 7), (.trustsPushes, 4),
+        (.keepsErasedZones, 77),
     ])
     func mutationIsDetected(_ mutation: Mutation, _ seed: UInt64) {
         #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)

@@ -57,6 +57,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case keepsUses = "A2"
     /// A3: the file no longer says which assets are here.
     case forgetsAssets = "A3"
+    /// E1: zones that an app deletes with everything stay.
+    case keepsErasedZones = "E1"
     /// D1: disks falsely confirm that data is synchronised; detectable only if files are on disks.
     case lyingDisk = "D1"
 
@@ -210,6 +212,12 @@ public enum Mutation: String, CaseIterable, Sendable {
     /// The SQL for a file before everything is fetched again without changes.
     var sqlBeforeRefetch: String? {
         self == .repeatsNotifications ? "UPDATE record SET system = NULL" : nil
+    }
+
+    /// The SQL for a file after everything was deleted.
+    var sqlAfterDeletingEverything: String? {
+        self == .keepsErasedZones
+            ? "UPDATE zone SET state = 1, needsFetch = 1 WHERE state IN (2, 3)" : nil
     }
 
     var resolver: (any ConflictResolver)? {

@@ -84,6 +84,33 @@ extension Plan {
         return actions
     }
 
+    /// An app deletes everything, and its user goes on, on this device and on another one that does not know yet.
+    func deletionsOfEverything(
+        _ stepCount: Int, _ numbers: inout SeededNumbers
+    ) -> [Int: [Step]] {
+        var deletions: [Int: [Step]] = [:]
+        guard deletesEverything else { return deletions }
+        for _ in 0..<1 + numbers.below(2) {
+            let record = record(&numbers)
+            let user = devices[numbers.below(devices.count)]
+            let own = devices.indices.filter { devices[$0] == user }
+            let maker = own[record % own.count]
+            let others = own.filter { $0 != maker }
+            let other = others.isEmpty ? maker : others[numbers.below(others.count)]
+            var steps = [Step.deleteEverything(device: maker)]
+            if numbers.below(2) == 0 { steps.append(.make(device: maker, record: record)) }
+            if numbers.below(3) == 0 { steps.append(.kill(device: maker)) }
+            steps += [
+                .sync(device: maker),
+                .edit(device: other, record: record, field: numbers.below(Self.fields.count)),
+                .pass(seconds: 3), .sync(device: other), .pass(seconds: 3),
+                .make(device: maker, record: record), .sync(device: maker),
+            ]
+            deletions[numbers.below(stepCount), default: []] += steps
+        }
+        return deletions
+    }
+
     /// A photo from the device that makes a record to another one, which views it, makes room and views it again.
     private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)

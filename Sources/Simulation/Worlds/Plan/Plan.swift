@@ -50,6 +50,10 @@ struct Plan: Sendable {
     /// Whether apps detach zones, withdraw and retry refused changes, and fetch everything again.
     private(set) var hasAppActions = false
 
+    /// Whether apps delete everything of their users, between the other steps and at the end. Then no older copy is
+    /// restored, and no zone is detached.
+    private(set) var deletesEverything = false
+
     /// Whether service and devices have their files on disks that lose unsynchronised writes. Then there are no photos.
     let isOnFiles: Bool
 
@@ -83,11 +87,14 @@ struct Plan: Sendable {
         var newest = SeededNumbers(seed: seed ^ 0x4E45_5745)
         var versions = SeededNumbers(seed: seed ^ 0x5645_5253)
         var actions = SeededNumbers(seed: seed ^ 0x4143_5453)
+        var everything = SeededNumbers(seed: seed ^ 0x4556_4552)
         hasAppActions = actions.below(4) == 0
+        let isDrawn = everything.below(8) == 0
+        deletesEverything = isDrawn && !hasRestores && !hasAppActions
         if versions.below(5) == 0 { newerRecords = versions.below(2) == 0 ? .haltZone : .goOn }
         let all = [
             between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
-            appActions(stepCount, &actions),
+            appActions(stepCount, &actions), deletionsOfEverything(stepCount, &everything),
         ]
         for between in all {
             for next in 0..<stepCount {

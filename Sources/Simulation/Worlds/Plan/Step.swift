@@ -59,6 +59,8 @@ enum Step: Hashable, Sendable {
     case takeServiceVersions(device: Int)
     case retry(device: Int)
     case refetchEverything(device: Int)
+    /// The app deletes all records and zones of the user's private database.
+    case deleteEverything(device: Int)
     /// Other tasks run for this many steps.
     case turns(Int)
     case pass(seconds: Int)
@@ -109,6 +111,7 @@ enum Step: Hashable, Sendable {
         case .restoreCopy: "older copy restored"
         case .detachZone: "zone detached"
         case .discard, .takeServiceVersions: "change withdrawn"
+        case .deleteEverything: "everything deleted"
         case .jump: "asleep for long"
         default: nil
         }

@@ -51,6 +51,9 @@ struct Ledger {
     /// Whether the service has forgotten deletions since a restore: a record that a device has and the restore lost may
     /// then have been deleted or only lost, which cannot be distinguished.
     var areDeletionsForgotten = false
+    /// Whether a record may have fields of an earlier one of its name: a restore hides from its creator that there was
+    /// one, and an app's own resolver or an older app decides for itself.
+    var mayMixRecords = false
     private var lastNumber: Int64 = 0
 
     mutating func nextNumber() -> Int64 {
@@ -218,6 +221,7 @@ struct Ledger {
                 violations.append("\(key), made by edit \(life.number), was deleted and is back")
                 continue
             }
+            violations += foreignFields(key, life, record)
             for (field, edits) in life.edits.sorted(by: { $0.key < $1.key })
             where field != Plan.photoField || record.isPhotoKnown {
                 let violation = violation(key, field, edits, found: record.fields[field])
@@ -225,6 +229,16 @@ struct Ledger {
             }
         }
         return violations
+    }
+
+    /// The fields that no edit of a record has set: their values are those of an earlier record of its name.
+    private func foreignFields(_ key: Key, _ life: Life, _ record: Found) -> [String] {
+        guard !mayMixRecords, life.isPromised else { return [] }
+        return Plan.fields.indices.compactMap { field in
+            guard let number = record.fields[field], life.edits[field] == nil else { return nil }
+            return "\(key).\(Plan.name(ofField: field)) has \(number), which was not set since edit"
+                + " \(life.number) made the record"
+        }
     }
 
     private func violation(

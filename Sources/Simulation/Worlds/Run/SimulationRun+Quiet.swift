@@ -27,6 +27,22 @@ extension SimulationRun {
         // Then no device waits for an answer any more.
         try await world.pass(seconds: DeviceTransport.longestWaitSeconds)
         _ = try await cloud.running()
+        violations += try await becomeEqual()
+        guard violations.isEmpty else { return }
+        try checkObservers()
+        let seen = plan.hasAssets ? try await checkPhotos() : [:]
+        try await checkLedger(photos: seen)
+        try await checkVisibility()
+        try await checkGoneZones()
+        try await checkSilence()
+        try await checkDeletionOfEverything()
+        try checkGrowth()
+    }
+
+    /// Syncs every device, for every user of it, until all have the same as the service.
+    ///
+    /// - Returns: what is still wrong after the last round.
+    func becomeEqual() async throws -> [String] {
         var troubles: [String] = []
         for round in 0..<Self.rounds {
             troubles = []
@@ -41,15 +57,7 @@ extension SimulationRun {
             if troubles.isEmpty { break }
             try await world.pass(seconds: 400)
         }
-        violations += troubles
-        guard violations.isEmpty else { return }
-        try checkObservers()
-        let seen = plan.hasAssets ? try await checkPhotos() : [:]
-        try await checkLedger(photos: seen)
-        try await checkVisibility()
-        try await checkGoneZones()
-        try await checkSilence()
-        try checkGrowth()
+        return troubles
     }
 
     private func syncWell(_ device: SimulatedDevice) async throws -> [String] {
@@ -143,11 +151,16 @@ extension SimulationRun {
 
     // MARK: Equality
 
-    private func differences() async throws -> [String] {
+    /// What devices have that the service has not, and the reverse.
+    ///
+    /// - Parameter chosen: the devices; nil for all.
+    private func differences(of chosen: [SimulatedDevice]? = nil) async throws -> [String] {
         var differences: [String] = []
         for user in 0..<plan.userCount {
+            let own = (chosen ?? devices).filter { $0.files[user] != nil }
+            if chosen != nil, own.isEmpty { continue }
             let truth = try await truth(user)
-            for device in devices where device.files[user] != nil {
+            for device in own {
                 if device.user != user { try device.switchAccount(to: user) }
                 let cache = try device.opened()
                 for scope in [CKDatabase.Scope.private, .shared] {
@@ -255,7 +268,7 @@ extension SimulationRun {
                 ?? []
             {
                 let isShared = plan.hasSharing && id.zoneID.name == Plan.zones[0]
-                let isLeft = strangers.contains(user) && !plan.hasRestores
+                let isLeft = strangers.contains(user) && !wasRestored
                 if !isShared || isLeft {
                     violations.append("user \(user) sees \(id.zoneID.name)/\(id.name) of another")
                 }
@@ -263,8 +276,8 @@ extension SimulationRun {
         }
     }
 
-    /// Checks that no one is notified if nothing has changed, even if everything is fetched again; on one device of
-    /// each world.
+    /// Checks that no one is notified if nothing has changed, even if everything is fetched again, and that the device
+    /// still has the same as the service; on one device of each world.
     private func checkSilence() async throws {
         let device = devices[Int(plan.seed % UInt64(devices.count))]
         // For a device that never ran, everything is a change.
@@ -280,6 +293,7 @@ extension SimulationRun {
             violations.append("\(device.name): \(trouble)")
         }
         violations += try device.needlessNotifications()
+        violations += try await differences(of: [device])
     }
 
     /// The most rows that a file may keep at the end: none for finished work, and for what is remembered as many as
@@ -289,21 +303,25 @@ extension SimulationRun {
         ("zone", 12), ("event", 500),
     ]
 
-    /// Checks that what must be empty is empty, and that what grows stays within its limit.
+    /// Checks that what must be empty is empty, and that what grows stays within its limit, in the file of every user.
     private func checkGrowth() throws {
         for device in devices {
-            // For the current user; the reports since the last round.
-            let cache = try device.opened()
-            while case let reports = try cache.reports(), !reports.isEmpty {
-                try cache.acknowledge(reports)
-            }
-            for (user, file) in device.files.sorted(by: { $0.key < $1.key })
-            where user == device.user {
-                let counts = try file.rowCounts()
-                for (table, limit) in Self.rowLimits where counts[table] ?? 0 > limit {
+            for user in device.files.keys.sorted() {
+                if device.user != user { try device.switchAccount(to: user) }
+                let cache = try device.opened()
+                // Those since the last round.
+                while case let reports = try cache.reports(), !reports.isEmpty {
+                    try cache.acknowledge(reports)
+                }
+                let counts = try device.files[user]?.rowCounts() ?? [:]
+                for (table, limit) in Self.rowLimits {
+                    guard let count = counts[table] else {
+                        violations.append("\(device.name): there is no table \(table)")
+                        continue
+                    }
+                    if count <= limit { continue }
                     violations.append(
-                        "\(device.name): \(table) of user \(user) keeps "
-                            + "\(counts[table] ?? 0) rows")
+                        "\(device.name): \(table) of user \(user) keeps \(count) rows")
                 }
             }
         }

@@ -41,7 +41,7 @@ extension SimulationRun {
         case .leave(let number): try leave(number)
         case .join(let user): try await join(user)
         case .takeCopy: try cloud.takeCopy()
-        case .restoreCopy: if try cloud.restoreCopy() { wasRestored = true }
+        case .restoreCopy: try restoreCopy()
         case .audit: try checkObservers()
         case .attach(let number, let record, let isCommon):
             try attach(number, record, isCommon: isCommon)
@@ -56,6 +56,7 @@ extension SimulationRun {
         case .takeServiceVersions(let number): try takeServiceVersions(devices[number])
         case .retry(let number): try retry(devices[number])
         case .refetchEverything(let number): try refetchEverything(devices[number])
+        case .deleteEverything(let number): try deleteEverything(devices[number])
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
         case .jump(let seconds):
@@ -65,6 +66,12 @@ extension SimulationRun {
                 ledger.areDeletionsForgotten = true
             }
         }
+    }
+
+    private func restoreCopy() throws {
+        guard try cloud.restoreCopy() else { return }
+        wasRestored = true
+        ledger.mayMixRecords = true
     }
 
     // MARK: What a user does

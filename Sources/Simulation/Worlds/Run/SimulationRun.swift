@@ -45,6 +45,7 @@ final class SimulationRun {
         self.mutation = mutation
         self.table = table
         ledger.isDecidedByTime = !plan.decidesByAncestor
+        ledger.mayMixRecords = plan.decidesByAncestor || plan.newerRecords == .goOn
     }
 
     func run(keeping kept: Set<Int>?) async throws -> [String] {
