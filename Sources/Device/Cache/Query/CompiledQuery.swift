@@ -72,11 +72,6 @@ indirect enum RecordTest: Sendable {
             self = .any(try members.map { try RecordTest($0, recordType: recordType) })
         case .not(let member): self = .not(try RecordTest(member, recordType: recordType))
         case .filter(let filter):
-            if filter.field == .system(.share) {
-                throw CKError(
-                    .invalidArguments,
-                    "The cache does not know which records a share covers. Query the service.")
-            }
             guard filter.isSearch else {
                 self = .filter(
                     RecordMatcher(recordType: recordType, conditions: [.init(filter: filter)]))

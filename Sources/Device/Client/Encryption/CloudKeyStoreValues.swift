@@ -52,14 +52,14 @@ public struct KeptSignIn: Hashable, Sendable {
         return Array((values + [Self.checksum(of: values)]).map { $0 + "\n" }.joined().utf8)
     }
 
-    /// Reads ``bytes``, or the lines of format 1, which had no checksum; nil if they are damaged.
-    init?(bytes: [UInt8]) {
+    /// Reads ``bytes``, or the lines of format 1, which has no checksum; nil if they are damaged.
+    init?(bytes: [UInt8], hasChecksum: Bool) {
         let parts = bytes.split(separator: Self.lineFeed, omittingEmptySubsequences: false)
         let lines = parts.compactMap { String(bytes: $0, encoding: .utf8) }
         let values = Array(lines.prefix(3))
         let rest = Array(lines.dropFirst(3))
         guard lines.count == parts.count, values.allSatisfy({ !$0.isEmpty }),
-            rest == [""] || rest == [Self.checksum(of: values), ""]
+            rest == (hasChecksum ? [Self.checksum(of: values), ""] : [""])
         else { return nil }
         self.init(id: values[0], userRecordName: values[1], webAuthToken: values[2])
     }

@@ -156,8 +156,8 @@ public final class FileKeyStore: CloudKeyStore {
     public func signIn(at place: CloudSignInPlace) throws -> KeptSignIn? {
         let url = url(.signIn, place.fileNameParts)
         let damaged = "The file of the sign-in is damaged; remove it, and sign in again."
-        guard let bytes = try read(.signIn, url, damaged) else { return nil }
-        guard let signIn = KeptSignIn(bytes: bytes) else {
+        guard let (bytes, format) = try content(.signIn, url, damaged) else { return nil }
+        guard let signIn = KeptSignIn(bytes: bytes, hasChecksum: format > 1) else {
             throw CloudKeyStoreError(sentence: damaged, path: url.path)
         }
         return signIn
@@ -212,6 +212,12 @@ public final class FileKeyStore: CloudKeyStore {
     }
 
     private func read(_ kind: Kind, _ url: URL, _ whenDamaged: String) throws -> [UInt8]? {
+        try content(kind, url, whenDamaged)?.bytes
+    }
+
+    private func content(
+        _ kind: Kind, _ url: URL, _ whenDamaged: String
+    ) throws -> (bytes: [UInt8], format: Int)? {
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
         // The file of fields has only names, so access by others is removed rather than reported.
         if kind == .fields { DeviceFile.tighten(url.path) }
@@ -235,12 +241,12 @@ public final class FileKeyStore: CloudKeyStore {
                     + " \(kind.format). Update the app.", path: url.path)
         }
         let headers = kind.headers.map { Data($0.utf8) }
-        guard let header = headers.first(where: { text.starts(with: $0) }),
+        guard let index = headers.firstIndex(where: { text.starts(with: $0) }),
             let bytes = Base64.bytes(
-                String(decoding: text.dropFirst(header.count), as: UTF8.self)
+                String(decoding: text.dropFirst(headers[index].count), as: UTF8.self)
                     .trimmingCharacters(in: .whitespacesAndNewlines))
         else { throw CloudKeyStoreError(sentence: whenDamaged, path: url.path) }
-        return bytes
+        return (bytes, index + 1)
     }
 
     /// Writes a draft, flushes it to the disk, and lets `place` move it to its name. The draft is
