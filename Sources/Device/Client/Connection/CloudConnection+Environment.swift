@@ -14,7 +14,7 @@ extension CloudConnection {
     /// | `STRATUS_DEV_USER` | signs in under this name at a service that runs with `--dev` |
     /// | `STRATUS_DEVICE_ID` | names the device; else a random name for each process |
     /// | `STRATUS_ENVIRONMENT` | `development` (default) or `production` |
-    /// | `STRATUS_KEY_FOLDER` | keeps the keys of encrypted values; see ``FileKeyStore`` |
+    /// | `STRATUS_KEY_FOLDER` | keeps the sign-in and the keys of encrypted values; see ``FileKeyStore`` |
     /// | `STRATUS_OPERATION_FOLDER` | keeps long-lived operations |
     /// | `SSL_CERT_FILE`, `https_proxy`, … | see ``HTTPTransport/Network`` |
     ///
