@@ -18,7 +18,7 @@ public enum HaltReason: Hashable, Sendable {
     /// A resolver or policy of the app requested it, for example because a record is newer than the
     /// app.
     case requested(String)
-    /// This device could not read or write its own file.
+    /// This device could not read or write its own file. Ends with a restart; meanwhile other processes may sync it.
     case localStorage(String)
 
     /// What happened and what to do, for a person.
