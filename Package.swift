@@ -361,7 +361,7 @@ let package = Package(
                 "StratusSchema",
                 "StratusService", "StratusSQLite", "StratusStorage", "StratusTesting",
                 "StratusWire",
-                "TestProcesses", crypto, grdb, jwtKit, logging,
+                "TestProcesses", crypto, grdb, inMemoryLogging, jwtKit, logging,
             ],
             path: "Tests/Server/ServiceTests"),
         .testTarget(

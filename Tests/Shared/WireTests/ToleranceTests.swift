@@ -45,6 +45,29 @@ import Testing
         }
     }
 
+    /// A client looks up the server's record that is left out.
+    @Test("A failure is read without a record of it that has malformed fields")
+    func failureIsReadWithoutARecordWithMalformedFields() throws {
+        let malformed = #"{"recordName":"a","fields":{"beds":{"value":1,"type":"X"}}}"#
+        let whole = #"{"recordName":"a","fields":{}}"#
+        let conflict = #""recordName":"a","serverErrorCode":"CONFLICT","reason":"r""#
+        let answer = try read(
+            RecordsLookup.Answer.self,
+            """
+            {"records":[{\(conflict),"serverRecord":\(malformed),"ancestorRecord":\(whole)},\
+            {\(conflict),"serverRecord":\(whole),"ancestorRecord":\(malformed)},\(whole)]}
+            """)
+        guard case .failure(let first) = answer.records[0],
+            case .failure(let second) = answer.records[1], case .record = answer.records[2]
+        else {
+            Issue.record("The first two results must be failures, and the third a record.")
+            return
+        }
+        #expect(first.error.code == .conflict && second.error.code == .conflict)
+        #expect(first.serverRecord == nil && first.ancestorRecord?.recordName == "a")
+        #expect(second.serverRecord?.recordName == "a" && second.ancestorRecord == nil)
+    }
+
     static let inferred: [(String, FieldValue)] = [
         (#""x""#, .string("x")), ("22", .int64(22)), ("22.5", .double(22.5)),
         ("true", .int64(1)), ("false", .int64(0)),

@@ -122,22 +122,22 @@ extension Accounts {
     /// - Throws: `ServiceError`: NOT_FOUND when there is no such user, TRY_AGAIN_LATER when the account to be enabled
     ///   is being deleted.
     public func setDisabled(_ isDisabled: Bool, _ name: String) async throws {
-        var user = try await user(name)
-        guard isDisabled || !user.isBeingRemoved else { throw ServiceError.removalUnderWay }
-        user.isDisabled = isDisabled
-        try await update(user)
+        let user = try await user(name)
+        try await update(user) { $0.isDisabled = isDisabled || $0.isBeingRemoved }
+        if !isDisabled, try await self.user(user.recordName).isBeingRemoved {
+            throw ServiceError.removalUnderWay
+        }
     }
 
     /// - Throws: `ServiceError`: NOT_FOUND when there is no such user, BAD_REQUEST when they have no e-mail address, EXISTS
     ///   when another user has verified it.
     public func setEmailVerified(_ isVerified: Bool, _ name: String) async throws {
-        var user = try await user(name)
+        let user = try await user(name)
         guard user.emailAddress != nil else {
             throw ServiceError.invalid(
                 "The user \(name) has no e-mail address that could be verified.")
         }
-        user.isEmailVerified = isVerified
-        try await update(user)
+        try await update(user) { $0.isEmailVerified = isVerified }
     }
 
     /// Gives a user another password and ends all sessions.
@@ -148,27 +148,27 @@ extension Accounts {
     func setPassword(
         _ password: String, _ name: String, from networkAddress: String
     ) async throws {
-        var user = try await user(name)
+        let user = try await user(name)
         guard Accounts.normalised(emailAddress: user.name) != nil else {
             throw ServiceError.invalid(
                 "The user \(name) has no e-mail address and so does not sign in by password.")
         }
         let passwordHash = try await hash(password, from: networkAddress)
-        // The hash takes long and may have waited: an account that was disabled in the meantime stays disabled.
-        user = try await self.user(user.recordName)
-        user.passwordHash = passwordHash
-        user.emailAddress = user.emailAddress ?? user.name
-        try await update(user)
+        try await update(user) {
+            $0.passwordHash = passwordHash
+            $0.emailAddress = $0.emailAddress ?? $0.name
+        }
         try await directory.deleteSessions(of: user.recordName)
         forget()
     }
 
     /// Marks an account as being deleted with all that its user has. From then on, sign-ins to it are refused.
     func beginRemoval(of recordName: String) async throws {
-        var user = try await user(recordName)
-        user.isDisabled = true
-        user.isBeingRemoved = true
-        try await update(user)
+        let user = try await user(recordName)
+        try await update(user) {
+            $0.isDisabled = true
+            $0.isBeingRemoved = true
+        }
         try await directory.deleteSessions(of: user.recordName)
         forget()
     }
@@ -181,8 +181,11 @@ extension Accounts {
         return user
     }
 
-    private func update(_ user: UserRow) async throws {
-        guard try await directory.update(user) else {
+    /// Changes the row as it is stored: what others changed since `user` was read is kept.
+    private func update(
+        _ user: UserRow, _ change: @escaping @Sendable (inout UserRow) -> Void
+    ) async throws {
+        guard try await directory.updateUser(user.recordName, change) else {
             // Refused too where the user was deleted meanwhile, which this throws.
             _ = try await self.user(user.recordName)
             throw ServiceError(

@@ -99,12 +99,28 @@ struct AssetByteTransfer: Sendable {
         at address: UploadAddress
     ) async throws -> (bytes: Int64, error: ServiceError) {
         try await databases.store(for: address.database).read { reader in
-            try room(at: address, reader)
+            var lookedUp: Set<[UInt8]> = []
+            return try room(at: address, reader, lookedUp: &lookedUp)
+        }
+    }
+
+    /// The sender's uploads that no record has, if there are so many that they must be looked up. In the transaction of
+    /// an upload other writes would wait for this.
+    private func lookedUpUploads(
+        before new: AssetRow, at address: UploadAddress, in store: any RecordStore
+    ) async throws -> Set<[UInt8]> {
+        guard address.database.owner != address.user else { return [] }
+        return try await store.read { reader in
+            var lookedUp: Set<[UInt8]> = []
+            if try reader.asset(new.blob.sha256) == nil {
+                _ = try room(at: address, reader, lookedUp: &lookedUp)
+            }
+            return lookedUp
         }
     }
 
     private func room(
-        at address: UploadAddress, _ reader: any StoreReader
+        at address: UploadAddress, _ reader: any StoreReader, lookedUp: inout Set<[UInt8]>
     ) throws -> (bytes: Int64, error: ServiceError) {
         let database = address.database
         let quota = Quota(
@@ -113,7 +129,7 @@ struct AssetByteTransfer: Sendable {
         let work = RequestWork()
         let bytes = try unclaimedUploads.room(
             for: address.user, in: database, freeBytes: quota.freeAssetBytes,
-            largestBytes: limits.assetBytes, reader, work)
+            largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
             charge(.user(address.user, in: database.containerAddress), cost: work.cost)
         }
@@ -149,17 +165,19 @@ struct AssetByteTransfer: Sendable {
     /// file was lost gets its content again.
     func admit(_ new: AssetRow, at address: UploadAddress) async throws -> AssetRow {
         let database = address.database
-        let admission: Result<AssetRow, ServiceError> = try await databases.store(for: database)
-            .write { writer in
-                if try writer.asset(new.blob.sha256) == nil {
-                    let room = try room(at: address, writer)
-                    guard new.sizeBytes <= room.bytes else { return .failure(room.error) }
-                }
-                let stored = try writer.admit(new)
-                // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
-                unclaimedUploads.add(stored, by: address.user, to: database)
-                return .success(stored)
+        let store = try await databases.store(for: database)
+        let lookedUp = try await lookedUpUploads(before: new, at: address, in: store)
+        let admission: Result<AssetRow, ServiceError> = try await store.write { writer in
+            if try writer.asset(new.blob.sha256) == nil {
+                var known = lookedUp
+                let room = try room(at: address, writer, lookedUp: &known)
+                guard new.sizeBytes <= room.bytes else { return .failure(room.error) }
             }
+            let stored = try writer.admit(new)
+            // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
+            unclaimedUploads.add(stored, by: address.user, to: database)
+            return .success(stored)
+        }
         if case .success(let stored) = admission, stored.blob == new.blob { return stored }
         let blobs = try await storage.blobs(for: database)
         if case .success(let stored) = admission {

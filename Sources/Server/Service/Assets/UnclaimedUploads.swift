@@ -35,9 +35,11 @@ final class UnclaimedUploads: Sendable {
     ///   - freeBytes: What the database's quota leaves.
     ///   - largestBytes: What an asset may have.
     ///   - work: Is charged for the assets that were looked up.
+    ///   - lookedUp: The digests of uploads that a moment ago no record had: they are not looked up again. Returns those
+    ///     that no record has, if they were looked up.
     func room(
         for user: String, in database: DatabaseAddress, freeBytes: Int64, largestBytes: Int64,
-        _ reader: any StoreReader, _ work: RequestWork
+        _ reader: any StoreReader, _ work: RequestWork, lookedUp: inout Set<[UInt8]>
     ) throws -> Int64 {
         // The uploads are not the reason in a full database.
         guard database.owner != user, freeBytes > 0 else { return freeBytes }
@@ -48,8 +50,11 @@ final class UnclaimedUploads: Sendable {
         if known.count < own.countToLookUp, largestBytes <= (freeBytes - knownBytes) / 2 {
             return freeBytes
         }
-        work.add(recordsRead: known.count)
-        let unclaimed = try known.filter { try reader.asset($0.key)?.references == 0 }
+        let digests = known.keys.filter { !lookedUp.contains($0) }
+        work.add(recordsRead: digests.count)
+        let claimed = Set(try digests.filter { try reader.asset($0)?.references != 0 })
+        let unclaimed = known.filter { !claimed.contains($0.key) }
+        lookedUp = Set(unclaimed.keys)
         uploads.withLock { uploads in
             guard var own = uploads[key] else { return }
             // Others may have been added since.

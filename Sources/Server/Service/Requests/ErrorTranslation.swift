@@ -9,8 +9,8 @@ import Synchronization
 final class ErrorTranslation: Sendable {
     private let logger: Logger
     private let hasStopped = Atomic(false)
-    /// Damaged rows that were logged, with their files.
-    private let reportedRows = Mutex(LRUCache<String, Bool>(capacity: 1_000))
+    /// Damaged rows, with their files, and unusable files of assets that were logged.
+    private let reported = Mutex(LRUCache<String, Bool>(capacity: 1_000))
     private let fatalErrorHandler = Mutex<(@Sendable (StorageError) -> Void)?>(nil)
 
     init(logger: Logger) {
@@ -56,6 +56,8 @@ final class ErrorTranslation: Sendable {
         let isKnown =
             if let row {
                 isReported(row + " " + (error.path ?? ""))
+            } else if error.database == nil, error.code == .other, let path = error.path {
+                isReported(error.message + " " + path)
             } else {
                 error.database != nil || [.busy, .diskFull, .assetDiskFull].contains(error.code)
             }
@@ -74,11 +76,11 @@ final class ErrorTranslation: Sendable {
         return .storeUnavailable
     }
 
-    /// Whether a damaged row was logged already: a device asks for it again and again.
-    private func isReported(_ row: String) -> Bool {
-        reportedRows.withLock { reported in
-            defer { reported[row] = true }
-            return reported[row] != nil
+    /// Whether a damaged row or an unusable file was logged already: a device asks for it again and again.
+    private func isReported(_ fault: String) -> Bool {
+        reported.withLock { reported in
+            defer { reported[fault] = true }
+            return reported[fault] != nil
         }
     }
 

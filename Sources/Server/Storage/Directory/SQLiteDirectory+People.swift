@@ -59,13 +59,20 @@ extension SQLiteDirectory {
     }
 
     func update(_ user: UserRow) async throws -> Bool {
+        try await updateUser(user.recordName) { $0 = user }
+    }
+
+    func updateUser(
+        _ recordName: String, _ change: @escaping @Sendable (inout UserRow) -> Void
+    ) async throws -> Bool {
         try await database.write { database in
-            guard try Self.user(where: "record_name", is: user.recordName, in: database) != nil
+            guard var user = try Self.user(where: "record_name", is: recordName, in: database)
             else { return false }
+            change(&user)
             if user.isEmailVerified, let address = user.emailAddress,
                 let holder = try Self.user(
                     where: "is_email_verified = 1 AND email", is: address, in: database),
-                holder.recordName != user.recordName
+                holder.recordName != recordName
             {
                 return false
             }
@@ -77,7 +84,7 @@ extension SQLiteDirectory {
                 WHERE record_name = ?
                 """)
             try Self.bind(user, to: statement, from: 1)
-            try statement.bind(9, user.recordName).run()
+            try statement.bind(9, recordName).run()
             return true
         }
     }

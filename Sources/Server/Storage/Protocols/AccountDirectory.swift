@@ -20,6 +20,12 @@ public protocol AccountDirectory: Sendable {
     ///
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
     func update(_ user: UserRow) async throws -> Bool
+    /// Changes a user like ``update(_:)``, but from the row as it is stored: changes by others are kept.
+    ///
+    /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
+    func updateUser(
+        _ recordName: String, _ change: @escaping @Sendable (inout UserRow) -> Void
+    ) async throws -> Bool
     /// Removes a user with the sessions, identities, consents, devices and keys. Records stay.
     func deleteUser(_ recordName: String) async throws
 

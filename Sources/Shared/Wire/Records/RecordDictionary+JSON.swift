@@ -167,8 +167,32 @@ extension RecordFailure: WireObject {
         try coder.optional("zoneID", &zoneID)
         try coder.error(&error)
         try coder.optional("uuid", &uuid)
-        try coder.optional("serverRecord", &serverRecord)
-        try coder.optional("ancestorRecord", &ancestorRecord)
+        var server = serverRecord.map { RecordOfFailure(record: $0) }
+        try coder.optional("serverRecord", &server)
+        serverRecord = server?.record
+        var ancestor = ancestorRecord.map { RecordOfFailure(record: $0) }
+        try coder.optional("ancestorRecord", &ancestor)
+        ancestorRecord = ancestor?.record
+    }
+}
+
+/// A record that a failure has besides its error. It is left out if its fields are malformed, so that the failure and
+/// the other results of the answer are read.
+private struct RecordOfFailure: WireReadable, WireWritable {
+    var record: RecordDictionary?
+
+    init(record: RecordDictionary) {
+        self.record = record
+    }
+
+    init(wire node: JSONNode) throws(WireError) {
+        var malformed: WireError?
+        let record = try RecordDictionary(wire: node, malformedFields: &malformed)
+        self.record = malformed == nil ? record : nil
+    }
+
+    func write(to writer: inout JSONWriter) {
+        record?.write(to: &writer)
     }
 }
 

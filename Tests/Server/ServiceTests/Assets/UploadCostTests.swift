@@ -119,13 +119,49 @@ import Testing
             uploads.add(
                 AssetRow(blob: blob, sizeBytes: 1, touchedMilliseconds: 0), by: "_a", to: database)
             let room = try await store.read { reader in
-                try uploads.room(
-                    for: "_a", in: database, freeBytes: 10_000, largestBytes: 1, reader, work)
+                var lookedUp: Set<[UInt8]> = []
+                return try uploads.room(
+                    for: "_a", in: database, freeBytes: 10_000, largestBytes: 1, reader, work,
+                    lookedUp: &lookedUp)
             }
             #expect(room == 10_000)
         }
         // Each was looked up once.
         #expect(work.cost == 1_000 / 160)
+    }
+
+    /// An upload's transaction, for which other writes wait, only looks up what was added since the read before it.
+    @Test func uploadsLookedUpBeforeTheTransactionAreNotLookedUpAgain() async throws {
+        let world = World()
+        let database = DatabaseAddress(world.address, .public)
+        let store = try await world.service.storage.store(for: database)
+        let (uploads, before, inside) = (UnclaimedUploads(), RequestWork(), RequestWork())
+        func add(_ number: UInt8) async throws {
+            let row = AssetRow(
+                blob: BlobName(sha256: [number], generation: 1), sizeBytes: 1,
+                touchedMilliseconds: 0)
+            let stored = try await store.write { try $0.admit(row) }
+            uploads.add(stored, by: "_a", to: database)
+        }
+        for number in 0..<3 { try await add(UInt8(number)) }
+        let found = try await store.read { reader in
+            var lookedUp: Set<[UInt8]> = []
+            _ = try uploads.room(
+                for: "_a", in: database, freeBytes: 10, largestBytes: 10, reader, before,
+                lookedUp: &lookedUp)
+            return lookedUp
+        }
+        #expect(found == Set<[UInt8]>([[0], [1], [2]]))
+        #expect(before.cost == 3.0 / 160)
+        try await add(3)
+        let room = try await store.read { reader in
+            var lookedUp = found
+            return try uploads.room(
+                for: "_a", in: database, freeBytes: 10, largestBytes: 10, reader, inside,
+                lookedUp: &lookedUp)
+        }
+        #expect(room == 3)
+        #expect(inside.cost == 1.0 / 160)
     }
 
     // MARK: Announced lengths

@@ -1,0 +1,123 @@
+import GRDB
+import StratusRecords
+import Synchronization
+import Testing
+
+@testable import StratusService
+@testable import StratusStorage
+
+/// Two changes to one account, of which the second one comes between the first one's read and its write.
+@Suite struct AccountChangeTests {
+    private let inner = SQLiteStorageEngine.inMemory(world: .seeded(7))
+
+    /// The account after a change, with another one before the first write.
+    private func account(
+        after change: (Accounts, String) async throws -> Void,
+        with other: @escaping @Sendable (Accounts, String) async throws -> Void
+    ) async throws -> UserRow {
+        let database = WatchedDatabase(inner.placement.directory)
+        let world = World(
+            DirectoryStorage(inner: inner, database: database),
+            accounts: AccountSettings(passwordCost: .cheap))
+        let accounts = world.service.accounts
+        let name = try await accounts.createUser(
+            emailAddress: "ida@example.org", password: "correct horse", givenName: "",
+            familyName: "", isEmailVerified: true
+        ).recordName
+        database.beforeNextWrite { try await other(accounts, name) }
+        try await change(accounts, name)
+        return try await accounts.user(name)
+    }
+
+    @Test func newPasswordLeavesTheAccountDisabled() async throws {
+        let user = try await account {
+            try await $0.setPassword("another horse", $1)
+        } with: {
+            try await $0.setDisabled(true, $1)
+        }
+        #expect(user.isDisabled)
+        let hash = try #require(user.passwordHash.flatMap(PasswordHash.init(text:)))
+        #expect(try hash.matches("another horse"))
+    }
+
+    @Test func verificationLeavesTheAccountBeingDeleted() async throws {
+        let user = try await account {
+            try await $0.setEmailVerified(false, $1)
+        } with: {
+            try await $0.beginRemoval(of: $1)
+        }
+        #expect(user.isBeingRemoved && user.isDisabled && !user.isEmailVerified)
+    }
+
+    @Test func accountWhoseDeletionBeginsIsNotEnabled() async throws {
+        let user = try await account { accounts, name in
+            let refusal = await #expect(throws: ServiceError.self) {
+                try await accounts.setDisabled(false, name)
+            }
+            #expect(refusal == ServiceError.removalUnderWay)
+        } with: {
+            try await $0.beginRemoval(of: $1)
+        }
+        #expect(user.isBeingRemoved && user.isDisabled)
+    }
+}
+
+/// The directory's database, with code that runs before a write.
+private final class WatchedDatabase: OpenDatabase {
+    private let inner: any OpenDatabase
+    private let work = Mutex<(@Sendable () async throws -> Void)?>(nil)
+
+    init(_ inner: any OpenDatabase) {
+        self.inner = inner
+    }
+
+    func beforeNextWrite(_ body: @escaping @Sendable () async throws -> Void) {
+        work.withLock { $0 = body }
+    }
+
+    var path: String { inner.path }
+    var epoch: EpochPlace { inner.epoch }
+
+    func read<Outcome: Sendable>(
+        _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        try await inner.read(length, body)
+    }
+
+    func write<Outcome: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Outcome
+    ) async throws -> Outcome {
+        let other = work.withLock { work in
+            let other = work
+            work = nil
+            return other
+        }
+        try await other?()
+        return try await inner.write(body)
+    }
+
+    func close() throws { try inner.close() }
+}
+
+/// A storage engine whose directory is in a database of the test's.
+private struct DirectoryStorage: StorageEngine {
+    let inner: SQLiteStorageEngine
+    let database: WatchedDatabase
+
+    var directory: any Directory { SQLiteDirectory(database: database) }
+
+    func store(for address: DatabaseAddress) async throws -> any RecordStore {
+        try await inner.store(for: address)
+    }
+
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await inner.blobs(for: address)
+    }
+
+    func databasesWithBlobs() async throws -> [DatabaseAddress] {
+        try await inner.databasesWithBlobs()
+    }
+
+    func databases() async throws -> [DatabaseAddress] { try await inner.databases() }
+    func close() async throws { try await inner.close() }
+}
