@@ -71,10 +71,16 @@ public actor CloudKitNote {
         copy = next
     }
 
-    /// Ends this note: answers that arrive later change nothing on the device.
-    public func retire() {
+    /// Ends this note: typing throws from now on, and answers that arrive later change nothing on the device.
+    ///
+    /// - Parameter keepingUnsaved: whether a note with text that has not been sent goes on instead.
+    /// - Returns: whether the note has ended.
+    @discardableResult
+    public func retire(keepingUnsaved: Bool = false) -> Bool {
+        guard !keepingUnsaved || !copy.isUnsaved else { return false }
         isRetired = true
         subscribing?.cancel()
+        return true
     }
 
     /// Saves the subscription once, after the first record.
