@@ -64,6 +64,11 @@ public actor CloudKitNote {
         try keep(next)
     }
 
+    /// Adds a line to the current text, also to one that another device sent a moment ago; see ``edit(_:)``.
+    public func append(_ line: String) throws {
+        try edit(copy.text.isEmpty ? line : copy.text + "\n" + line)
+    }
+
     /// Written to the disk first, so that a restart never shows less than what was shown before.
     func keep(_ next: NoteCopy) throws {
         guard next != copy, !isRetired else { return }
