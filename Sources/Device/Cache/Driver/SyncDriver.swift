@@ -220,20 +220,6 @@ actor SyncDriver {
         pause.wake()
     }
 
-    func updateState(of zone: ZoneID) throws {
-        switch try store.state(of: zone) {
-        case .unwanted: session.zoneUnwanted(zone)
-        case .replaced:
-            session.zoneUnwanted(zone)
-            session.zoneWanted(zone)
-        case .wanted: session.zoneWanted(zone)
-        case .existing:
-            session.zoneKept(zone)
-            if try store.needsFetch(zone) { session.zonesChanged([zone]) }
-        case .refused, .detached, nil: session.zoneKept(zone)
-        }
-    }
-
     func change(_ body: @Sendable (inout SyncSession, Double) -> Void) {
         body(&session, now)
         observers.wakeStatusReaders()
