@@ -191,7 +191,7 @@ actor SyncDriver {
             throw CacheError.syncingIsOff
         }
         // First, so that a loop that cannot read the file stays halted.
-        try absorbBacklog()
+        do { try absorbBacklog() } catch { throw CacheError.passing(error) ?? error }
         if session.halt != nil { session.restart(at: now) }
         haltedLoop.withLock { $0 = .none }
         session.syncNow(at: now)
