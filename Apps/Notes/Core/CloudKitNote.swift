@@ -64,6 +64,11 @@ public actor CloudKitNote {
         try keep(next)
     }
 
+    /// Adds a line to the current text, also to one that another device sent a moment ago; see ``edit(_:)``.
+    public func append(_ line: String) throws {
+        try edit(copy.text.isEmpty ? line : copy.text + "\n" + line)
+    }
+
     /// Written to the disk first, so that a restart never shows less than what was shown before.
     func keep(_ next: NoteCopy) throws {
         guard next != copy, !isRetired else { return }
@@ -71,10 +76,16 @@ public actor CloudKitNote {
         copy = next
     }
 
-    /// Ends this note: answers that arrive later change nothing on the device.
-    public func retire() {
+    /// Ends this note: typing throws from now on, and answers that arrive later change nothing on the device.
+    ///
+    /// - Parameter keepingUnsaved: whether a note with text that has not been sent goes on instead.
+    /// - Returns: whether the note has ended.
+    @discardableResult
+    public func retire(keepingUnsaved: Bool = false) -> Bool {
+        guard !keepingUnsaved || !copy.isUnsaved else { return false }
         isRetired = true
         subscribing?.cancel()
+        return true
     }
 
     /// Saves the subscription once, after the first record.

@@ -65,9 +65,10 @@ extension NoteController {
     private func open(noteOf next: String?) async throws {
         guard next != owner else { return }
         let former = note
+        // First, so that nothing is typed after the check.
+        await former.retire()
         // Unsent text is kept for the user who wrote it, and no other user sees it.
         let keepsFile = await former.copy.isUnsaved
-        await former.retire()
         if owner != nil, !keepsFile { try NoteFile(folder: folder, owner: owner).remove() }
         note = try Self.note(of: next, folder, container, version, world)
         owner = next
@@ -103,8 +104,7 @@ extension NoteController {
     /// - Returns: whether the note was removed; false if something is still pending.
     public func prepareSignOut(anyway: Bool) async throws -> Bool {
         await sync(fetching: false)
-        guard await !note.copy.isUnsaved || anyway else { return false }
-        await note.retire()
+        guard await note.retire(keepingUnsaved: !anyway) else { return false }
         try NoteFile(folder: folder, owner: owner).remove()
         return true
     }

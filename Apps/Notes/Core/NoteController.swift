@@ -99,6 +99,16 @@ public actor NoteController: CloudKitNoteDelegate {
     /// - Throws: the file system's error; the note is then unchanged.
     public func type(_ text: String) async throws {
         try await note.edit(text)
+        await noteTyped()
+    }
+
+    /// Adds a line to the text, whatever it is by then; otherwise like ``type(_:)``.
+    public func append(_ line: String) async throws {
+        try await note.append(line)
+        await noteTyped()
+    }
+
+    private func noteTyped() async {
         await showStep()
         await typing?.touch()
     }

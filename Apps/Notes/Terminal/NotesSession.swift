@@ -74,9 +74,7 @@ actor NotesSession {
         case .show: return await shown()
         case .json: return try await json()
         case .write(let text): return try await type(text)
-        case .add(let line):
-            let text = await controller.text
-            return try await type(text.isEmpty ? line : text + "\n" + line)
+        case .add(let line): return try await add(line)
         case .other:
             return await controller.copy.overruled.map(plain)
                 ?? "No text of yours has lost to another one."
@@ -104,14 +102,19 @@ actor NotesSession {
     }
 
     private func type(_ text: String) async throws -> String {
-        do {
-            try await controller.type(text)
-        } catch {
-            throw OneSentence(
-                "The note could not be written to \(folder.path), and is as it was: "
-                    + "\((error as NSError).localizedDescription)")
-        }
+        do { try await controller.type(text) } catch { throw notWritten(error) }
         return await statusLines()
+    }
+
+    private func add(_ line: String) async throws -> String {
+        do { try await controller.append(line) } catch { throw notWritten(error) }
+        return await statusLines()
+    }
+
+    private func notWritten(_ error: any Error) -> OneSentence {
+        OneSentence(
+            "The note could not be written to \(folder.path), and is as it was: "
+                + "\((error as NSError).localizedDescription)")
     }
 
     private func requireAccount() throws {

@@ -76,6 +76,23 @@ struct NoteAccountTests {
         #expect(try !String(decoding: phone.bytes(), as: UTF8.self).contains("sent"))
     }
 
+    /// Text that is typed while a sign-out is prepared is kept, or refused: it is never accepted and then removed.
+    @Test func noteEndsOnlyWithoutUnsentText() async throws {
+        let world = try NotesWorld()
+        let phone = try await world.open("phone")
+        let note = try CloudKitNote(
+            database: CloudKitNoteDatabase(container: phone.container),
+            file: NoteFile(folder: world.folder.path, owner: "alice"), world: world.clock.world)
+        try await note.edit("not sent")
+        #expect(await !note.retire(keepingUnsaved: true))
+        try await note.edit("typed meanwhile")
+        try await note.save()
+        #expect(await note.retire(keepingUnsaved: true))
+        await #expect(throws: CloudKitNoteError.self) { try await note.edit("too late") }
+        #expect(await !note.copy.isUnsaved)
+        #expect(await note.copy.text == "typed meanwhile")
+    }
+
     /// Another program may sign the user in: the app finds the user at the next start.
     @Test func noteTypedBeforeSignInIsAdoptedAtTheNextStart() async throws {
         let world = try NotesWorld()

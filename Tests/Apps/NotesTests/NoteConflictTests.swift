@@ -53,6 +53,23 @@ struct NoteConflictTests {
         await note.retire()
     }
 
+    /// Each line is added to the text as it is then: none overwrites another, or a text that arrived in between.
+    @Test func addedLinesOverwriteNothing() async throws {
+        let world = try NotesWorld()
+        let (phone, tablet) = (try await world.open("phone"), try await world.open("tablet"))
+        try await tablet.save("from the tablet")
+        await phone.app.sync()
+        let app = phone.app
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<50 { group.addTask { try await app.append("\(number)") } }
+            try await group.waitForAll()
+        }
+        let lines = await phone.text.split(separator: "\n").map { String($0) }
+        #expect(lines.first == "from the tablet")
+        #expect(lines.count == 51)
+        #expect(Set(lines.dropFirst()) == Set((0..<50).map { "\($0)" }))
+    }
+
     /// A save whose answer was lost does not count as another device's edit.
     @Test func lostAnswerIsNoConflict() async throws {
         let world = try NotesWorld()

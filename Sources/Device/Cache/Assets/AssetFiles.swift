@@ -130,15 +130,18 @@ final class AssetFiles: Sendable {
         guard rename(path + "/" + part, path + "/" + file) == 0 else {
             throw Self.error(errno, at: path)
         }
-        trustedParts.withLock { _ = $0.remove(part) }
+        distrustPart(part)
         touch(file)
         try Self.syncFolder(path)
     }
 
-    /// Whether this process has opened a part before, so that no power failure can have lost its bytes.
+    /// Whether this process has opened a part before, and every sync of it succeeded, so that none of its bytes can be
+    /// lost.
     func trustsPart(_ name: String) -> Bool { trustedParts.withLock { $0.contains(name) } }
 
     func trustPart(_ name: String) { trustedParts.withLock { _ = $0.insert(name) } }
+
+    func distrustPart(_ name: String) { trustedParts.withLock { _ = $0.remove(name) } }
 
     private static func copy(_ from: Int32, _ source: URL, to: Int32) throws -> SHA256.Digest {
         var digest = SHA256()

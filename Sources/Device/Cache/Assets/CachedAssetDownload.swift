@@ -107,9 +107,11 @@ struct CachedAssetDownload: Sendable {
 /// After a power failure the file may have its length but not the bytes written since it was last
 /// synced. It is therefore synced before a byte is written beyond a multiple of `bytesPerSync`: the
 /// bytes up to the last multiple that is below its length are durable. This process also trusts the
-/// rest once it has opened the part, because there was no power failure since.
-private final class AssetPart: Sendable {
+/// rest once it has opened the part, because there was no power failure since; a failed sync ends that trust.
+final class AssetPart: Sendable {
     private static let bytesPerSync = AssetFiles.bytesPerSync
+    private let name: String
+    private let assets: AssetFiles
     private let lock: FileLock
     private let sizeBytes: Int64?
     private let state: Mutex<(count: Int64, failure: CacheError?)>
@@ -117,7 +119,7 @@ private final class AssetPart: Sendable {
     var count: Int64 { state.withLock { $0.count } }
     /// Why the last bytes could not be written.
     var failure: CacheError? { state.withLock { $0.failure } }
-    private var descriptor: Int32 { lock.descriptor }
+    var descriptor: Int32 { lock.descriptor }
 
     /// - Returns: nil while another process writes it.
     init?(_ name: String, in assets: AssetFiles, sizeBytes: Int64?) throws {
@@ -126,6 +128,8 @@ private final class AssetPart: Sendable {
             let lock = try FileLock(
                 ifFree: path, O_CREAT | O_RDWR, failure: { AssetFiles.error($0, at: path) })
         else { return nil }
+        self.name = name
+        self.assets = assets
         self.lock = lock
         self.sizeBytes = sizeBytes
         let end = Int64(lseek(lock.descriptor, 0, SEEK_END))
@@ -176,7 +180,16 @@ private final class AssetPart: Sendable {
         }
     }
 
-    func sync() throws { try AssetFiles.sync(descriptor) }
+    /// After an error the system may have dropped bytes that it could not write, and the next sync does not report
+    /// that: they are downloaded again.
+    func sync() throws {
+        do {
+            try AssetFiles.sync(descriptor)
+        } catch {
+            assets.distrustPart(name)
+            throw error
+        }
+    }
 }
 
 /// A running download, for which several tasks can wait.

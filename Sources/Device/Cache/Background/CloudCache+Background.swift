@@ -69,14 +69,16 @@ extension CloudCache {
         let late = CacheError(
             .timedOut,
             "Not everything was synced within \(seconds) s; nothing is lost. Sync again later.")
-        try migrateRecords()
         do {
+            try migrateRecords()
             try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in
                 try await turn.sync()
             }
         } catch let error as CacheError where error.code == .timedOut {
             await turn.rest()
             throw error
+        } catch {
+            throw CacheError.passing(error) ?? error
         }
     }
 

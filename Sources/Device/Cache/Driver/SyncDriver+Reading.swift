@@ -1,3 +1,4 @@
+import StratusRecords
 import StratusSync
 
 /// Reads the file's state for the session, again after a pause if the file cannot be read now.
@@ -12,6 +13,20 @@ extension SyncDriver {
         // Those that could not be read. They stay in the inbox, because the app may have changed them since.
         for zone in inbox.withLock({ $0.zones }) { try updateState(of: zone) }
         try absorbBacklog()
+    }
+
+    func updateState(of zone: ZoneID) throws {
+        switch try store.state(of: zone) {
+        case .unwanted: session.zoneUnwanted(zone)
+        case .replaced:
+            session.zoneUnwanted(zone)
+            session.zoneWanted(zone)
+        case .wanted: session.zoneWanted(zone)
+        case .existing:
+            session.zoneKept(zone)
+            if try store.needsFetch(zone) { session.zonesChanged([zone]) }
+        case .refused, .detached, nil: session.zoneKept(zone)
+        }
     }
 
     /// Handles an error of reading the file outside an operation: if it will pass, the file is read

@@ -32,6 +32,8 @@ actor SyncDriver {
     private var accountTask: Task<Void, Never>?
     private var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var waiterCount = 0
+    /// Calls of ``loopEnd()`` that wait.
+    private var endWaiters: [CheckedContinuation<Void, Never>] = []
     private let pause = WakeSignal()
     /// Whether the loop waits because the device's own file halted it.
     nonisolated let haltedLoop = Mutex(HaltedLoop.none)
@@ -85,6 +87,7 @@ actor SyncDriver {
         session.restart(at: now)
         haltedLoop.withLock { $0 = .none }
         ensureLoop()
+        wakeEndWaiters()
         if accountTask == nil {
             let changes = remote.accountChanges()
             accountTask = world.startTask("cache account") {
@@ -152,9 +155,16 @@ actor SyncDriver {
         await loopTask.value
     }
 
-    /// Returns when no loop runs.
+    /// Returns when no loop runs, or when the loop is started: it does not end by itself then.
     func loopEnd() async {
-        while let loopTask { await loopTask.value }
+        while !isStarted, loopTask != nil {
+            await withCheckedContinuation { endWaiters.append($0) }
+        }
+    }
+
+    private func wakeEndWaiters() {
+        for waiter in endWaiters { waiter.resume() }
+        endWaiters = []
     }
 
     /// Starts the loop unless it runs; one that is ending is followed by another.
@@ -172,6 +182,7 @@ actor SyncDriver {
         dropPageAhead()
         // The loop was requested again while it was ending.
         if isStarted || !waiters.isEmpty { ensureLoop() }
+        wakeEndWaiters()
     }
 
     /// Runs until nothing is pending and nothing is left to fetch.
@@ -180,7 +191,7 @@ actor SyncDriver {
             throw CacheError.syncingIsOff
         }
         // First, so that a loop that cannot read the file stays halted.
-        try absorbBacklog()
+        do { try absorbBacklog() } catch { throw CacheError.passing(error) ?? error }
         if session.halt != nil { session.restart(at: now) }
         haltedLoop.withLock { $0 = .none }
         session.syncNow(at: now)
@@ -218,20 +229,6 @@ actor SyncDriver {
         if received.needsFetch { session.notified(of: nil) }
         if received.hasChanges { session.localChange(at: now) }
         pause.wake()
-    }
-
-    func updateState(of zone: ZoneID) throws {
-        switch try store.state(of: zone) {
-        case .unwanted: session.zoneUnwanted(zone)
-        case .replaced:
-            session.zoneUnwanted(zone)
-            session.zoneWanted(zone)
-        case .wanted: session.zoneWanted(zone)
-        case .existing:
-            session.zoneKept(zone)
-            if try store.needsFetch(zone) { session.zonesChanged([zone]) }
-        case .refused, .detached, nil: session.zoneKept(zone)
-        }
     }
 
     func change(_ body: @Sendable (inout SyncSession, Double) -> Void) {

@@ -33,8 +33,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let noAnswer = Self(rawValue: "noAnswer")
         /// Syncing halted; see ``CacheError/haltReason``.
         public static let halted = Self(rawValue: "halted")
-        /// The service could not be reached, or refused for now, as ``CacheError/failure`` says; or a download was not
-        /// the whole asset, which has no failure.
+        /// The service could not be reached, or refused for now, as ``CacheError/failure`` says. Without a failure: the
+        /// cache's file cannot be used now, as ``CacheError/cause`` says, or a download was not the whole asset.
         public static let notSynced = Self(rawValue: "notSynced")
         /// The device's storage is full; see also ``CacheStatus/isStorageFull``.
         public static let storageFull = Self(rawValue: "storageFull")

@@ -8,12 +8,17 @@ extension CloudCache {
     ///
     /// Changes that need attention are left out. Works with and without a running loop, and restarts after a
     /// halt. If another process syncs this file, that process does it.
-    /// - Throws: ``CacheError``: `notSynced` at once without network, or when the service keeps failing;
-    ///   `halted` with the reason; `disabled`; or `CancellationError`. Nothing is lost by any of them.
+    /// - Throws: ``CacheError``: `notSynced` at once without network, when the service keeps failing, or while the
+    ///   cache's file cannot be used; `halted` with the reason; `disabled`; or `CancellationError`. Nothing is lost by
+    ///   any of them.
     public func sync() async throws {
-        try migrateRecords()
-        try await turn.sync()
-        if cachedAssets.fetchesAny { try await cachedAssets.fetchWanted() }
+        do {
+            try migrateRecords()
+            try await turn.sync()
+            if cachedAssets.fetchesAny { try await cachedAssets.fetchWanted() }
+        } catch {
+            throw CacheError.passing(error) ?? error
+        }
     }
 
     /// Runs until ``stop()``: uploads local changes, fetches on notifications and at intervals, and waits for

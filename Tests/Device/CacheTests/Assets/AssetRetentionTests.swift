@@ -174,6 +174,35 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
     }
 
+    /// After a failed sync the system may have dropped the bytes that were not on the disk.
+    @Test(.timeLimit(.minutes(20))) func bytesOfAFailedSyncAreDownloadedAgain() async throws {
+        let (_, tablet) = try await devicesWithCutDownload()
+        let assets = tablet.cache.file.assets
+        let name = try #require(try tablet.assetFiles().first { $0.hasSuffix(".part") })
+        #expect(assets.trustsPart(name))
+        while try !failSync(ofPart: name, in: assets) { await Task.yield() }
+        #expect(!assets.trustsPart(name))
+        let asset = try await tablet.cache.asset("image", of: id("a"))
+        #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
+        #expect(tablet.transfers.downloadOffsets == [0, AssetFiles.bytesPerSync])
+    }
+
+    /// Opens a part and puts a pipe, which cannot be synced, in its place.
+    ///
+    /// - Returns: false while a download has the part open.
+    private func failSync(ofPart name: String, in assets: AssetFiles) throws -> Bool {
+        guard
+            let part = try assets.making({ try AssetPart(name, in: assets, sizeBytes: 900_000) })
+        else { return false }
+        let pipe = Pipe()
+        let copy = withExtendedLifetime(pipe) {
+            dup2(pipe.fileHandleForReading.fileDescriptor, part.descriptor)
+        }
+        try #require(copy == part.descriptor)
+        #expect(throws: CacheError.self) { try part.sync() }
+        return true
+    }
+
     @Test func partialDownloadIsRemovedWithItsRecord() async throws {
         let (phone, tablet) = try await devicesWithCutDownload()
         // While a record refers to the file, the part is kept for a later download.

@@ -78,6 +78,32 @@ import Testing
         #expect(try await phone.cache.status(in: .shared).isRunning == false)
     }
 
+    /// A stop waits for loops that went on after an error, and not for those that are started meanwhile.
+    @Test func waitForTheEndOfALoopEndsWhenItIsStarted() async throws {
+        let phone = try Device(RealService())
+        let gate = Gate()
+        phone.link.duringNextSend { await gate.pass() }
+        try phone.save("a", "1")
+        let syncing = Task { [phone] in try await phone.cache.sync() }
+        while !gate.isReached { await Task.yield() }
+        let driver = phone.cache.databases[0].driver
+        let hasEnded = Mutex(false)
+        let waiting = Task {
+            await driver.loopEnd()
+            hasEnded.withLock { $0 = true }
+        }
+        await phone.cache.start()
+        gate.open()
+        try await syncing.value
+        // The loop of the sync goes on as the started one.
+        while !hasEnded.withLock({ $0 }) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        await waiting.value
+        await phone.cache.stop()
+    }
+
     @Test func syncDuringStopCompletes() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)

@@ -56,6 +56,48 @@ import Testing
         await phone.cache.stop()
     }
 
+    /// Records are to be migrated while another process writes for long.
+    @Test func migrationThatMustWaitIsReportedAsNotSynced() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        var versions = RecordVersions()
+        versions.declare("Item", key: "version", current: 2)
+        versions.migrate("Item", to: 2) { record in
+            record["title"] = record["text"] as String?
+            return record
+        }
+        phone.versions = versions
+        try phone.restart()
+        try phone.cache.store.pool.setBusyTimeout(milliseconds: 1)
+        let other = try OtherWriter(phone.path)
+        try other.execute("BEGIN IMMEDIATE")
+        var error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .notSynced && error?.cause is DatabaseError)
+        error = await #expect(throws: CacheError.self) { try await phone.cache.sync(within: 60) }
+        #expect(error?.code == .notSynced && error?.cause is DatabaseError)
+        try other.execute("COMMIT")
+        try await phone.cache.sync()
+        #expect(try await cloud.record("a")?["title"] == .string("1"))
+    }
+
+    /// The file cannot be opened when a sync begins.
+    @Test func syncThatCannotOpenTheFileIsReportedAsNotSynced() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        let pool = try #require(try phone.cache.store.pool as? DatabasePool)
+        let driver = phone.cache.databases[0].driver
+        let aside = phone.path + "-aside"
+        try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
+        // Only the connection that writes stays open.
+        pool.invalidateReadOnlyConnections()
+        let error = await #expect(throws: CacheError.self) { try await driver.sync() }
+        try FileManager.default.moveItem(atPath: aside, toPath: phone.path)
+        #expect(error?.code == .notSynced && error?.cause is DatabaseError)
+        try phone.save("b", "1")
+        try await phone.cache.sync()
+        #expect(try await cloud.names() == ["a", "b"])
+    }
+
     /// The file cannot be opened while a notification is handled.
     @Test(.timeLimit(.minutes(20))) func syncContinuesOnceTheFileCanBeOpened() async throws {
         let cloud = RealService()
@@ -173,6 +215,8 @@ private struct OtherWriter {
     init(_ path: String) throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        // Work of the cache may just be writing.
+        configuration.busyMode = .timeout(60)
         queue = try DatabaseQueue(path: path, configuration: configuration)
     }
 
