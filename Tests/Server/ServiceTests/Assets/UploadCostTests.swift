@@ -125,7 +125,7 @@ import Testing
             #expect(room == 10_000)
         }
         // Each was looked up once.
-        #expect(work.cost == 1_000 / 160)
+        #expect(work.cost == 1_000.0 / 160)
     }
 
     // MARK: Announced lengths
