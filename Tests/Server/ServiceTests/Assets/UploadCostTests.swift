@@ -127,7 +127,7 @@ import Testing
             #expect(room == 10_000)
         }
         // Each was looked up once.
-        #expect(work.cost == 1_000 / 160)
+        #expect(work.cost == 1_000.0 / 160)
     }
 
     /// An upload's transaction, for which other writes wait, only looks up what was added since the read before it.
