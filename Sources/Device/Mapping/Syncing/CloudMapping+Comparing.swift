@@ -25,16 +25,14 @@ extension CloudMapping {
         }
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Objects to send although they are not edited: those whose fetched record is older, and those that
-        // refer to deleted ones, which the service refuses and which are saved without these references.
+        // Objects to send unedited: their fetched record is older, or they lose references to deleted objects.
         var outdated: Set<String> = []
         // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
         where record.recordType == map.recordType && !ignored.contains(name) {
             if pending.contains(name) { continue }
             guard let object = objects[name] else {
-                // The app has removed the object only here: it is reported again only by a forced
-                // sync.
+                // The app has removed the object only here: it is reported again only by a forced sync.
                 let tag = ledger.known(map.recordType, name)?.tag
                 if !round.isForced, let tag, tag == record.recordChangeTag { continue }
                 comparison.new.append(record)

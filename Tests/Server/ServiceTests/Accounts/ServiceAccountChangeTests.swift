@@ -7,7 +7,7 @@ import Testing
 @testable import StratusStorage
 
 /// Two changes to one account, of which the second one comes between the first one's read and its write.
-@Suite struct AccountChangeTests {
+@Suite struct ServiceAccountChangeTests {
     private let inner = SQLiteStorageEngine.inMemory(world: .seeded(7))
 
     /// The account after a change, with another one before the first write.
