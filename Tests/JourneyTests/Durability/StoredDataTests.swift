@@ -160,7 +160,7 @@ import Testing
         // Her first file is that of the container Formats in development.
         let ending = "/" + (try fixture.fact("alice")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
-        let queue = try DatabaseQueue(path: file)
+        let queue = try connection(to: file)
         func waiting() throws -> Int? {
             try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM outbox") }
         }
@@ -184,7 +184,7 @@ import Testing
         let fixture = try StoredFormatFixture(name)
         let ending = "/" + (try fixture.fact("carol")) + ".sqlite"
         let file = try #require(try fixture.recordFiles().first { $0.hasSuffix(ending) })
-        let queue = try DatabaseQueue(path: file)
+        let queue = try connection(to: file)
         func kinds() throws -> Set<Int> {
             try queue.read { try Set(Int.fetchAll($0, sql: "SELECT kind FROM long_change")) }
         }
@@ -271,4 +271,11 @@ import Testing
         #expect(said.contains(path) && said.contains("format 99"), "\(said)")
         #expect(said.contains("Update Stratus."), "\(said)")
     }
+}
+
+/// A connection beside the service's, which waits while the service opens or closes the file.
+private func connection(to file: String) throws -> DatabaseQueue {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(60)
+    return try DatabaseQueue(path: file, configuration: configuration)
 }

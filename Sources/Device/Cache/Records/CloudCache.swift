@@ -164,7 +164,7 @@ public final class CloudCache: Sendable {
         file.close()
     }
 
-    /// Ends all observation and closes the file. Stop a running loop first.
+    /// Ends all observation, and closes the file as soon as the reads of this moment have ended. Stop a running loop first.
     public func close() throws {
         endWatching()
         cachedAssets.end()

@@ -139,7 +139,7 @@ import Testing
         defer { remove() }
         try saveLocally()
         let path = folder + "/local.sqlite"
-        let newer = try DatabaseQueue(path: path)
+        let newer = try DatabaseQueue.other(path)
         try newer.write { database in
             try database.execute(
                 sql:

@@ -197,7 +197,7 @@ import Testing
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
         try phone.restart {
-            try DatabaseQueue(path: phone.path).write {
+            try DatabaseQueue.other(phone.path).write {
                 try $0.execute(
                     sql: "UPDATE flag SET value = '9' || value WHERE name = ?", arguments: [flag])
             }
@@ -221,7 +221,7 @@ import Testing
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 1)
         try phone.restart {
-            try DatabaseQueue(path: phone.path).write {
+            try DatabaseQueue.other(phone.path).write {
                 try $0.execute(sql: "DELETE FROM flag WHERE name = 'userCheck'")
             }
         }
@@ -264,7 +264,7 @@ import Testing
     @Test func damagedFileOpenInAnotherProcessIsNotReplaced() async throws {
         let cloud = RealService(pageSize: 100)
         let phone = try await device(cloud, recordCount: 20)
-        let other = try DatabaseQueue(path: phone.path)
+        let other = try DatabaseQueue.other(phone.path)
         _ = try await other.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM record") }
         try phone.cache.close()
         DamageMark(cachePath: phone.path).set("")

@@ -187,6 +187,7 @@ import Testing
     private func make(_ damage: Damage, inFileAt path: String) throws -> Bool {
         let column = damage.column
         var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
         configuration.foreignKeysEnabled = false
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         defer {

@@ -87,6 +87,7 @@ import Testing
         // Stands for another process that is about to commit.
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
+        configuration.busyMode = .timeout(60)
         let other = try DatabaseQueue(path: phone.path, configuration: configuration)
         try other.inDatabase { database in
             try database.execute(sql: "BEGIN IMMEDIATE; UPDATE pending SET attempts = 7")

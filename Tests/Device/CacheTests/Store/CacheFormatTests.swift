@@ -86,7 +86,7 @@ import Testing
 
     @Test func damagedRowLeavesFileUnchanged() throws {
         try withCopy { path in
-            let queue = try DatabaseQueue(path: path)
+            let queue = try DatabaseQueue.other(path)
             try queue.write { database in
                 try database.execute(
                     sql: "UPDATE record SET fields = x'0103' WHERE name = 'untouched'")
@@ -95,7 +95,7 @@ import Testing
             try queue.close()
             let error = #expect(throws: CacheError.self) { try open(path) }
             #expect(error?.code == .damaged)
-            let after = try DatabaseQueue(path: path)
+            let after = try DatabaseQueue.other(path)
             let (rows, format) = try after.read { database in
                 (
                     try Row.fetchAll(database, sql: "SELECT * FROM record"),
@@ -114,12 +114,12 @@ import Testing
             // A leftover in the temporary folder fails no test.
             try? FileManager.default.removeItem(atPath: path)
         }
-        let other = try DatabaseQueue(path: path)
+        let other = try DatabaseQueue.other(path)
         try other.write { try $0.execute(sql: "CREATE TABLE song (title TEXT)") }
         try other.close()
         let error = #expect(throws: CacheError.self) { try open(path) }
         #expect(error?.code == .damaged)
-        let after = try DatabaseQueue(path: path)
+        let after = try DatabaseQueue.other(path)
         let tables = try after.read {
             try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema")
         }

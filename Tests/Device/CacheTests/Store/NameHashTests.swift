@@ -13,7 +13,7 @@ import Testing
     /// Views and tables that an app built on the table of records still work.
     @Test func migrationKeepsViewsAndTablesOfApps() throws {
         let fixture = try StoredFormatFixture("2026-11-records")
-        let app = try DatabaseQueue(path: fixture.cachePath)
+        let app = try DatabaseQueue.other(fixture.cachePath)
         try app.write {
             try $0.execute(
                 sql: """

@@ -47,7 +47,7 @@ import Testing
         let fixture = try StoredFormatFixture(#require(StoredFormatFixture.caches.last))
         let today = try DatabaseQueue()
         _ = try CacheFormat.format.migrate(today)
-        let newest = try DatabaseQueue(path: fixture.cachePath)
+        let newest = try DatabaseQueue.other(fixture.cachePath)
         #expect(try number(newest) == number(today), "Add a folder to Tests/Fixtures/Formats.")
         try newest.close()
     }
@@ -65,7 +65,7 @@ import Testing
     @Test func fileWithConflictingTableIsNotReplaced() throws {
         let fixture = try StoredFormatFixture("2026-11-databases")
         let clouds = [CKDatabase.Scope.private, .shared].map { RealService().remote($0) }
-        let app = try DatabaseQueue(path: fixture.cachePath)
+        let app = try DatabaseQueue.other(fixture.cachePath)
         try app.write { try $0.execute(sql: "CREATE TABLE event (mine)") }
         let error = #expect(throws: CacheError.self) {
             try CloudCache(path: fixture.cachePath, remotes: clouds)
@@ -261,7 +261,7 @@ import Testing
 
     @Test func newerFormatIsRefused() throws {
         let fixture = try StoredFormatFixture()
-        let queue = try DatabaseQueue(path: fixture.cachePath)
+        let queue = try DatabaseQueue.other(fixture.cachePath)
         try queue.inDatabase { database in
             // "StrC" marks a cache's file since format 3.
             try database.execute(sql: "PRAGMA application_id = 0x53747243")
