@@ -4,22 +4,6 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// A transaction's change of a record's row.
-enum WrittenRow: Sendable {
-    /// The record was written; this is its new state.
-    indirect case put(RecordSnapshot)
-    /// Only its system fields changed.
-    case system
-    case removed
-
-    var hasFields: Bool {
-        switch self {
-        case .put: true
-        case .system, .removed: false
-        }
-    }
-}
-
 /// All writes to the table `record`: its rows are written only here, inside a transaction of
 /// `CacheStore.write`, and derived rows are updated in the same step.
 extension CacheStore {

@@ -53,21 +53,6 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]
     }
 
-    /// With `serverRecordChanged`: the version of the record on which the client's changes are based.
-    public var ancestorRecord: CKRecord? {
-        userInfo[CKRecordChangedErrorAncestorRecordKey] as? CKRecord
-    }
-
-    /// With `serverRecordChanged`: the record as the service has it.
-    public var serverRecord: CKRecord? {
-        userInfo[CKRecordChangedErrorServerRecordKey] as? CKRecord
-    }
-
-    /// With `serverRecordChanged`: the record that was to be saved.
-    public var clientRecord: CKRecord? {
-        userInfo[CKRecordChangedErrorClientRecordKey] as? CKRecord
-    }
-
     /// Seconds to wait before the request may be repeated.
     public var retryAfterSeconds: Double? {
         (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue

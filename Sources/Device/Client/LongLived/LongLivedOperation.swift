@@ -102,12 +102,6 @@ extension LongLivedOperation {
     }
 }
 
-/// The journal of an operation that an earlier process began, and its account.
-struct OperationOrigin: Sendable {
-    var author: String
-    var folder: URL
-}
-
 extension CKOperation {
     /// Performs the operation, or reports the stored outcome of one that ended.
     func performOrReplay() async throws {

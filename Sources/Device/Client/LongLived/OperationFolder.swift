@@ -27,11 +27,11 @@ struct OperationFolder: Sendable {
     static let abandonedSeconds: TimeInterval = 30 * 86_400
 
     let root: URL
-    let world: CloudConnection.World
+    let world: World
 
     /// - Parameter root: by default `$XDG_DATA_HOME/stratus/operations`, else
     ///   `~/.local/share/stratus/operations`.
-    init(root: URL?, world: CloudConnection.World) {
+    init(root: URL?, world: World) {
         self.root = root ?? FileKeyStore.dataFolder.appendingPathComponent("operations")
         self.world = world
     }
@@ -44,7 +44,7 @@ struct OperationFolder: Sendable {
     // MARK: Listing
 
     /// The operations of an account that are running or can be continued, the oldest first.
-    func operationIDs(of account: OperationAccount) throws(CKError) -> [CKOperation.ID] {
+    func operationIDs(of account: OperationAccount) throws(CKError) -> [String] {
         let folder = url(of: account)
         // It does not exist until an operation is stored.
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
@@ -57,7 +57,7 @@ struct OperationFolder: Sendable {
                 "The folder of long-lived operations, \(folder.path), cannot be read. Correct its rights.",
                 details: ["path": folder.path], cause: error)
         }
-        var found: [(id: CKOperation.ID, date: Date)] = []
+        var found: [(id: String, date: Date)] = []
         for name in names {
             let url = folder.appendingPathComponent(name)
             if name.hasPrefix(".") {
@@ -73,7 +73,7 @@ struct OperationFolder: Sendable {
 
     /// The description of an operation; nil when it does not exist or cannot be read.
     func description(
-        of id: CKOperation.ID, _ account: OperationAccount
+        of id: String, _ account: OperationAccount
     ) -> OperationJournal.Description? {
         let url = url(of: id, account)
         guard FileManager.default.fileExists(atPath: url.path) else { return nil }
@@ -121,7 +121,7 @@ struct OperationFolder: Sendable {
     ///
     /// - Throws: the error of writing to the disk.
     func make(
-        _ id: CKOperation.ID, of account: OperationAccount,
+        _ id: String, of account: OperationAccount,
         describe: (JournalWriter) throws -> Void
     ) throws -> OperationJournal {
         let parent = url(of: account)
@@ -141,7 +141,7 @@ struct OperationFolder: Sendable {
         }
     }
 
-    func url(of id: CKOperation.ID, _ account: OperationAccount) -> URL {
+    func url(of id: String, _ account: OperationAccount) -> URL {
         url(of: account).appendingPathComponent(PercentEncoding.text(id))
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import Synchronization
 
 /// The settings of an operation. `CKOperation.Configuration` in code.
@@ -44,7 +45,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         }
 
         /// The time limits and retries of an operation that begins now.
-        func pace(_ world: CloudConnection.World) -> RequestPace {
+        func pace(_ world: World) -> RequestPace {
             let request = timeoutIntervalForRequest ?? 0
             return RequestPace(
                 requestSeconds: request > 0 ? request : Self.requestSeconds,
@@ -157,7 +158,7 @@ struct OperationDefaults: Sendable {
     }
 
     /// The time limits and retries of a convenience call that begins now.
-    func pace(_ world: CloudConnection.World) -> RequestPace {
+    func pace(_ world: World) -> RequestPace {
         convenience.pace(world)
     }
 }

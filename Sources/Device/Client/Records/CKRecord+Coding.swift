@@ -2,12 +2,6 @@ import Foundation
 import StratusRecords
 import StratusWire
 
-/// Decodes records from archives; see ``CKRecord/encode(with:)``.
-///
-/// A protocol, because a class's own `init` cannot return an instance of a subclass, and that of a
-/// protocol extension can.
-public protocol ArchivedRecordReading {}
-
 extension ArchivedRecordReading {
     /// Decodes a record, or its system fields alone; a share is decoded as a `CKShare`.
     ///

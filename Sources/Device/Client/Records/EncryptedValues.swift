@@ -40,3 +40,22 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting, NSCopying, Senda
     /// Returns itself: the values belong to the record.
     func copy(with zone: NSZone? = nil) -> Any { self }
 }
+
+extension CKRecord {
+    /// The fields whose values only the devices of the user, and of a share's participants, can read.
+    ///
+    /// They are encrypted on this device before they are sent, with a key that the service never
+    /// sees. They cannot be queried, sorted or indexed. In the public database, and for references
+    /// and assets, saving fails with `CKError.invalidArguments`. A field is either encrypted or
+    /// plain and cannot change; an encrypted one can also be read and set on the record itself. A
+    /// value whose key this device lacks reads as nil; see
+    /// `Documentation/Decisions/0010-encrypted-values.md`.
+    ///
+    /// ```swift
+    /// record.encryptedValues["diary"] = "We met a marmot."
+    /// let diary = record.encryptedValues["diary"] as? String
+    /// ```
+    public var encryptedValues: any CKRecordKeyValueSetting & Sendable {
+        EncryptedValues(record: self)
+    }
+}

@@ -27,8 +27,6 @@ public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 public final class CKShare: CKRecord, @unchecked Sendable {
     /// The owner of a share, or a person who was invited or joined; see ``CKShareParticipant``.
     public typealias Participant = CKShareParticipant
-    /// The metadata of the share behind a link; see ``CKShareMetadata``.
-    public typealias Metadata = CKShareMetadata
 
     /// The keys of the values that describe a share to people; apps set them on the share.
     public enum SystemFieldKey {

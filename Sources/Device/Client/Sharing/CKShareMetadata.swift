@@ -161,3 +161,8 @@ extension NSCoder {
         Int(exactly: decodeInt64(forKey: key)).flatMap { Word(rawValue: $0) }
     }
 }
+
+extension CKShare {
+    /// The metadata of the share behind a link; see ``CKShareMetadata``.
+    public typealias Metadata = CKShareMetadata
+}

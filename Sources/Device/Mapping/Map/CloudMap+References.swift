@@ -1,28 +1,3 @@
-import Foundation
-import StratusClient
-
-/// A property that refers to other objects.
-struct MappedReference<Entity: CloudEntity>: Sendable {
-    /// The content of the property: objects, or only their sync IDs.
-    enum Content {
-        case objects([any CloudEntity])
-        case names([String])
-    }
-
-    /// The new content of the property.
-    struct Filling {
-        var names: [String]
-        var objects: [String: any CloudEntity]
-    }
-
-    var name: String
-    var path: PartialKeyPath<Entity> & Sendable
-    var target: any CloudEntity.Type
-    var isList: Bool
-    var read: @Sendable (Entity) -> Content
-    var fill: @Sendable (inout Entity, Filling) -> Void
-}
-
 extension CloudMap {
     /// A property that refers to one object; saved with the object and fetched with it.
     public func reference<Target: CloudEntity>(
@@ -77,36 +52,6 @@ extension CloudMap {
                     read: { .names($0[keyPath: path]) },
                     fill: { $0[keyPath: path] = $1.names }))
         }
-    }
-}
-
-extension MappedReference {
-    /// The names of the records that a record refers to by this reference.
-    func names(in record: CKRecord) -> [String] {
-        if isList {
-            let list: [CKRecord.Reference]? = record[name]
-            return list?.map(\.recordID.recordName) ?? []
-        }
-        let one: CKRecord.Reference? = record[name]
-        return one.map { [$0.recordID.recordName] } ?? []
-    }
-
-    /// The objects in the property, except the placeholder.
-    func objects(of entity: Entity) -> [any CloudEntity] {
-        guard case .objects(let objects) = read(entity) else { return [] }
-        return objects.filter { !$0.isPlaceholder }
-    }
-
-    /// The names of the objects in the property.
-    func names(of entity: Entity) -> [String] {
-        if case .names(let names) = read(entity) { return names }
-        return objects(of: entity).compactMap(\.cloudID)
-    }
-}
-
-extension MappedReference.Filling {
-    func objects<Target: CloudEntity>(_ type: Target.Type) -> [Target] {
-        names.compactMap { objects[$0] as? Target }
     }
 }
 

@@ -1,5 +1,6 @@
 import Algorithms
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -18,17 +19,19 @@ struct AccountArchive {
 
     let requests: OwnRequests
     let storage: any StorageEngine
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
     private var tar: TarWriter
 
     init(
-        requests: OwnRequests, storage: any StorageEngine, settings: ServiceSettings,
+        requests: OwnRequests, storage: any StorageEngine, limits: Limits, world: World,
         write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) {
         self.requests = requests
         self.storage = storage
-        self.settings = settings
-        tar = TarWriter(seconds: settings.world.nowMilliseconds() / 1_000, write: write)
+        self.limits = limits
+        self.world = world
+        tar = TarWriter(seconds: world.nowMilliseconds() / 1_000, write: write)
     }
 
     mutating func write(_ user: UserRow) async throws {
@@ -47,7 +50,7 @@ struct AccountArchive {
         let address = database.containerAddress
         guard case .private(let owner) = database.tenant else { return }
         let context = RequestContext(
-            owner: owner, at: address, scope: .private, settings)
+            owner: owner, at: address, scope: .private, limits: limits, world: world)
         let zones = try await requests.answer(ZonesList.self, .init(), in: context).items
         for (index, zone) in zones.enumerated() {
             guard case .success(let zone) = zone else { continue }
@@ -75,7 +78,8 @@ struct AccountArchive {
         by user: String, in database: DatabaseAddress
     ) async throws {
         let address = database.containerAddress
-        let context = RequestContext(owner: user, at: address, scope: .public, settings)
+        let context = RequestContext(
+            owner: user, at: address, scope: .public, limits: limits, world: world)
         var pages = Pages(
             folder: "\(address.container)/\(address.environment.rawValue)/public",
             database: database)

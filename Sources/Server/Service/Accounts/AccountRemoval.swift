@@ -1,5 +1,6 @@
 import Algorithms
 import StratusRecords
+import StratusRuntime
 import StratusStorage
 import StratusWire
 
@@ -14,14 +15,16 @@ struct AccountRemoval: Sendable {
 
     let requests: OwnRequests
     let storage: any StorageEngine
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
 
     func removeData(of userRecordName: String) async throws {
         for address in try await storage.directory.containers() {
             let databases = try await storage.databases()
             if databases.contains(DatabaseAddress(address, .private(owner: userRecordName))) {
                 let context = RequestContext(
-                    owner: userRecordName, at: address, scope: .private, settings)
+                    owner: userRecordName, at: address, scope: .private, limits: limits,
+                    world: world)
                 let shared = context.viewingShared
                 // Deleting a zone from the shared database only leaves the share: its owner keeps the zone.
                 try await delete(try await zoneIDs(in: shared), in: shared)
@@ -34,7 +37,8 @@ struct AccountRemoval: Sendable {
             }
             if databases.contains(DatabaseAddress(address, .public)) {
                 let context = RequestContext(
-                    owner: userRecordName, at: address, scope: .public, settings)
+                    owner: userRecordName, at: address, scope: .public, limits: limits,
+                    world: world)
                 try await removeSubscriptions(context)
                 try await CreatedRecordsRemoval(requests, context, creator: userRecordName).run()
             }
@@ -78,13 +82,13 @@ struct AccountRemoval: Sendable {
 extension RequestContext {
     /// A user's own request that no client sent.
     init(
-        owner: String, at address: ContainerAddress, scope: DatabaseScope,
-        _ settings: ServiceSettings
+        owner: String, at address: ContainerAddress, scope: DatabaseScope, limits: Limits,
+        world: World
     ) {
         self.init(
             caller: Caller(userRecordName: owner, device: "account", wantsExtensions: true),
-            address: address, scope: scope, origin: "", limits: settings.limits,
-            nowMilliseconds: settings.world.nowMilliseconds())
+            address: address, scope: scope, origin: "", limits: limits,
+            nowMilliseconds: world.nowMilliseconds())
         isForAccount = true
     }
 }

@@ -63,7 +63,9 @@ public final class Accounts: Sendable {
         guesses = PasswordGuesses(limits: settings.limits, world: settings.world)
         passwords = PasswordQueue(limits: settings.limits, memory: memory)
         serverKeys = ServerKeys(directory: directory)
-        identityTokens = IdentityTokens(settings)
+        identityTokens = IdentityTokens(
+            providers: settings.accounts.identityProviders, world: settings.world,
+            logger: settings.logger)
     }
 
     // MARK: Showing credentials

@@ -72,10 +72,10 @@ actor IdentityTokens {
     private var keys: [String: Keys] = [:]
     private var fetching: [String: Task<Void, Never>] = [:]
 
-    init(_ settings: ServiceSettings) {
-        providers = settings.accounts.identityProviders
-        world = settings.world
-        logger = settings.logger
+    init(providers: [IdentityProvider], world: World, logger: Logger) {
+        self.providers = providers
+        self.world = world
+        self.logger = logger
     }
 
     /// The claims of a token, once it is checked.

@@ -37,12 +37,16 @@ final class LongChanges: Sendable {
     }
 
     private let records: RecordWriting
-    private let settings: ServiceSettings
+    private let limits: Limits
+    private let world: World
+    private let logger: Logger
     private let state = Mutex(State())
 
-    init(records: RecordWriting, settings: ServiceSettings) {
+    init(records: RecordWriting, limits: Limits, world: World, logger: Logger) {
         self.records = records
-        self.settings = settings
+        self.limits = limits
+        self.world = world
+        self.logger = logger
     }
 
     // MARK: Turns
@@ -67,7 +71,7 @@ final class LongChanges: Sendable {
         state.withLock { state in
             state.enqueue(store)
             guard state.running == nil else { return }
-            state.running = settings.world.startTask("long changes") { await self.run() }
+            state.running = world.startTask("long changes") { await self.run() }
         }
     }
 
@@ -105,7 +109,7 @@ final class LongChanges: Sendable {
             // A service that is stopping, and a damaged file that its requests report, need no further log line.
             let code = (error as? StorageError)?.code
             guard code != .closed, code != .corrupt else { return false }
-            settings.logger.warning(
+            logger.warning(
                 "A step of a long change failed; it is tried again at the database's next use.",
                 metadata: [
                     "database": "\(store.address)", "error": "\(type(of: error))",
@@ -136,7 +140,7 @@ final class LongChanges: Sendable {
                 }.first
         }
         guard let next else { return false }
-        let limits = settings.limits
+        let limits = limits
         switch next.kind {
         case .placement:
             try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in

@@ -16,6 +16,9 @@ struct IdempotencyRecord {
     private static let formatOfCancelled: UInt8 = 3
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16
+    /// How long the result of an operation is kept for when it is sent again, in seconds: the seven days after which
+    /// `CKOperation` gives up.
+    static let outcomeSeconds: Int64 = 7 * 24 * 3600
 
     private let key: OperationKey
     private let count: Int
@@ -59,7 +62,7 @@ struct IdempotencyRecord {
         let operations = operations()
         count = operations.count
         digest = Self.digest(of: operations, prefix)
-        lifetimeSeconds = ServiceSettings.outcomeSeconds
+        lifetimeSeconds = Self.outcomeSeconds
     }
 
     private static func key(
@@ -89,7 +92,7 @@ struct IdempotencyRecord {
                 try writer.put(
                     outcome: [formatOfCancelled], of: key,
                     expiresMilliseconds: context.nowMilliseconds
-                        + ServiceSettings.outcomeSeconds * 1_000)
+                        + outcomeSeconds * 1_000)
             }
         }
     }

@@ -145,25 +145,6 @@ struct OutboxDispatch {
     }
 }
 
-/// A notification and its destination.
-struct Delivery: Sendable {
-    var device: DeviceRow
-    var payload: NotificationPayload
-    /// A repeated delivery, for a fault script.
-    var isRepeated = false
-
-    /// What two notifications with the same content for one device have in common.
-    struct Key: Hashable {
-        var pushToken: String
-        var channel: DeviceRow.Channel
-        var subject: NotificationPayload.Subject
-    }
-
-    var key: Key {
-        Key(pushToken: device.pushToken, channel: device.channel, subject: payload.subject)
-    }
-}
-
 /// Notifications that wait to be delivered together. Those with the same content are one.
 private struct Deliveries {
     private var list: [Delivery] = []
@@ -184,30 +165,5 @@ private struct Deliveries {
     mutating func take() -> [Delivery] {
         defer { self = Deliveries() }
         return list
-    }
-}
-
-extension NotificationPayload {
-    /// What a notification is about: an older one about the same adds nothing to a newer one.
-    struct Subject: Hashable {
-        var containerIdentifier: String?
-        var userRecordName: String
-        var subscriptionID: String
-        var scope: DatabaseScope
-        /// Nil for a zone or database, whose notification only says that it changed.
-        var notificationID: String?
-        var zoneID: ZoneID?
-    }
-
-    var subject: Subject {
-        var subject = Subject(
-            containerIdentifier: containerIdentifier, userRecordName: userRecordName,
-            subscriptionID: subscriptionID, scope: scope)
-        switch cause {
-        case .query: subject.notificationID = notificationID
-        case .zone(let zoneID): subject.zoneID = zoneID
-        case .database: break
-        }
-        return subject
     }
 }

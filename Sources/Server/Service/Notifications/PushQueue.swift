@@ -1,5 +1,6 @@
 import Crypto
 import DequeModule
+import Logging
 import StratusRecords
 import StratusRuntime
 import StratusStorage
@@ -9,16 +10,23 @@ import StratusWire
 /// growing pauses. Nothing waits for it.
 actor PushQueue {
     private let directory: any Directory
-    private let settings: ServiceSettings
+    private let limits: Limits
+    private let world: World
+    private let logger: Logger
     private let delivery: any PushDelivery
     private var waiting: Deque<Push> = []
     private var running = 0
 
     private static let longestRetrySeconds: Double = 300
 
-    init(directory: any Directory, settings: ServiceSettings, delivery: any PushDelivery) {
+    init(
+        directory: any Directory, limits: Limits, world: World, logger: Logger,
+        delivery: any PushDelivery
+    ) {
         self.directory = directory
-        self.settings = settings
+        self.limits = limits
+        self.world = world
+        self.logger = logger
         self.delivery = delivery
     }
 
@@ -32,9 +40,9 @@ actor PushQueue {
     /// Queues a notification. It replaces a waiting one with the same identifier; when the queue is full, the oldest is
     /// dropped.
     private func add(_ push: Push) {
-        if running < settings.limits.pushesAtOnce {
+        if running < limits.pushesAtOnce {
             running += 1
-            _ = settings.world.startTask("push") { await self.run(push) }
+            _ = world.startTask("push") { await self.run(push) }
             return
         }
         let same = waiting.firstIndex {
@@ -43,7 +51,7 @@ actor PushQueue {
         if let same {
             waiting[same] = push
         } else {
-            if waiting.count >= settings.limits.waitingPushes { waiting.removeFirst() }
+            if waiting.count >= limits.waitingPushes { waiting.removeFirst() }
             waiting.append(push)
         }
     }
@@ -61,11 +69,11 @@ actor PushQueue {
     private func send(_ push: Push) async {
         var backoff = Backoff(firstSeconds: 1, longestSeconds: Self.longestRetrySeconds)
         var lastReason: String?
-        for attempt in 1...max(1, settings.limits.attemptsPerPush) {
+        for attempt in 1...max(1, limits.attemptsPerPush) {
             switch await delivery.send(push) {
             case .delivered: return
             case .refused(let reason):
-                settings.logger.warning(
+                logger.warning(
                     "The push service refused a notification. It was dropped; the device sees the change at its next fetch.",
                     metadata: [
                         "container": "\(push.containerIdentifier)", "reason": "\(reason)",
@@ -74,17 +82,17 @@ actor PushQueue {
             case .deviceIsGone(let since): return await forget(push.deviceToken, goneSince: since)
             case .tryLater(let seconds, let reason):
                 lastReason = reason
-                guard attempt < settings.limits.attemptsPerPush else { break }
+                guard attempt < limits.attemptsPerPush else { break }
                 let pause = max(seconds ?? 0, backoff.nextSeconds())
                 // Nothing cancels this sleep; if it throws, the next attempt is only earlier.
-                try? await settings.world.sleep(min(pause, Self.longestRetrySeconds))
+                try? await world.sleep(min(pause, Self.longestRetrySeconds))
             }
         }
-        settings.logger.warning(
+        logger.warning(
             "The push service took a notification in none of the attempts. It was dropped; the device sees the change at its next fetch.",
             metadata: [
                 "container": "\(push.containerIdentifier)", "reason": "\(lastReason ?? "-")",
-                "attempts": "\(max(1, settings.limits.attemptsPerPush))",
+                "attempts": "\(max(1, limits.attemptsPerPush))",
             ])
     }
 
@@ -97,7 +105,7 @@ actor PushQueue {
             }
         } catch {
             // The token stays; the push service reports it again with the next notification.
-            settings.logger.debug(
+            logger.debug(
                 "A push token that is gone could not be removed; it is tried again with the next notification.",
                 metadata: ["error": "\(error)"])
         }
@@ -112,14 +120,14 @@ actor PushQueue {
             payload.notificationInfo = info ?? .init()
             payload.notificationInfo?.shouldSendContentAvailable = true
         }
-        payload = payload.pruned(toBytes: settings.limits.notificationBytes)
-        let lifetime = settings.limits.pushLifetimeSeconds
+        payload = payload.pruned(toBytes: limits.notificationBytes)
+        let lifetime = limits.pushLifetimeSeconds
         return Push(
             deviceToken: delivery.device.pushToken,
             environment: delivery.device.channel == .apnsProduction ? .production : .development,
             containerIdentifier: delivery.device.address.container, kind: kind,
             collapseIdentifier: Self.collapseIdentifier(of: payload),
-            expirationSeconds: settings.world.nowMilliseconds() / 1_000 + Int64(lifetime),
+            expirationSeconds: world.nowMilliseconds() / 1_000 + Int64(lifetime),
             payload: wireBytes(of: payload))
     }
 

@@ -23,15 +23,14 @@ final class RequestMeter: Sendable {
     /// When credentials were last valid, on the monotonic clock.
     private let goodCredentials = Mutex(LRUCache<Int, Double>(capacity: 65_536))
 
-    init(settings: ServiceSettings) {
-        isThrottled = settings.isThrottled
-        transferBytesPerDay = settings.limits.transferBytesPerDay
-        world = settings.world
-        throttle = Throttle(limits: settings.limits, world: settings.world)
+    init(isThrottled: Bool, limits: Limits, world: World, logger: Logger) {
+        self.isThrottled = isThrottled
+        transferBytesPerDay = limits.transferBytesPerDay
+        self.world = world
+        throttle = Throttle(limits: limits, world: world)
         transferRates = Throttle(
-            limits: settings.limits, world: settings.world,
-            rates: Throttle.Rates(transfers: settings.limits))
-        transfers = TransferMeter(logger: settings.logger)
+            limits: limits, world: world, rates: Throttle.Rates(transfers: limits))
+        transfers = TransferMeter(logger: logger)
     }
 
     // MARK: Requests

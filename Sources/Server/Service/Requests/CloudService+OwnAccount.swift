@@ -11,7 +11,8 @@ extension CloudService {
 
     private var removal: AccountRemoval {
         AccountRemoval(
-            requests: components.ownRequests, storage: storage, settings: settings)
+            requests: components.ownRequests, storage: storage, limits: settings.limits,
+            world: settings.world)
     }
 
     /// Opens the account of a person who enters the right e-mail address and password.
@@ -131,7 +132,8 @@ extension CloudService {
         of user: UserRow, _ write: @escaping (_ bytes: [UInt8]) async throws -> Void
     ) async throws {
         var archive = AccountArchive(
-            requests: components.ownRequests, storage: storage, settings: settings, write: write)
+            requests: components.ownRequests, storage: storage, limits: settings.limits,
+            world: settings.world, write: write)
         try await archive.write(user)
     }
 }

@@ -17,7 +17,9 @@ final class RequestPipeline: Sendable {
         let settings = components.settings
         self.components = components
         self.faults = faults
-        meter = RequestMeter(settings: settings)
+        meter = RequestMeter(
+            isThrottled: settings.isThrottled, limits: settings.limits, world: settings.world,
+            logger: settings.logger)
         queue = RequestQueue(limits: settings.limits)
         heavy = HeavyRequests(
             threadCount: settings.heavyThreads, limits: settings.limits, world: settings.world)

@@ -47,7 +47,9 @@ public final class ServiceComponents: Sendable {
         let devices = Devices(
             directory: directory, limits: settings.limits, world: settings.world, courier: courier,
             pushes: settings.pushDelivery.map {
-                PushQueue(directory: storage.directory, settings: settings, delivery: $0)
+                PushQueue(
+                    directory: storage.directory, limits: settings.limits, world: settings.world,
+                    logger: settings.logger, delivery: $0)
             })
         self.devices = devices
         notifications = Notifications(
@@ -60,11 +62,14 @@ public final class ServiceComponents: Sendable {
             subscriptions: subscriptions, notifications: notifications,
             ancestorLimits: AncestorMaintainer.AncestorLimits(settings.limits),
             recordsAtOnce: settings.limits.recordsPerCascade)
-        longChanges = LongChanges(records: records, settings: settings)
+        longChanges = LongChanges(
+            records: records, limits: settings.limits, world: settings.world,
+            logger: settings.logger)
         databases = Databases(
             storage: storage, notifications: notifications, longChanges: longChanges)
         accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
-        tombstones = TombstonePurge(settings: settings)
+        tombstones = TombstonePurge(
+            limits: settings.limits, world: settings.world, logger: settings.logger)
         uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
         errors = ErrorTranslation(logger: settings.logger)
     }

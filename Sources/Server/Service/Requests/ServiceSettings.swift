@@ -40,10 +40,6 @@ public struct ServiceSettings: Sendable {
     /// The API token of a service for development.
     public static let developmentToken = "development"
 
-    /// How long the result of an operation is kept for when it is sent again, in seconds: the seven days after which
-    /// `CKOperation` gives up.
-    static let outcomeSeconds: Int64 = 7 * 24 * 3600
-
     /// Makes settings; ``accounts`` and ``heavyThreads`` have their defaults.
     ///
     /// - Parameter isThrottled: By default the opposite of `isForDevelopment`.

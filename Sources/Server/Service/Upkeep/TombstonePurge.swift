@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusRuntime
 import StratusStorage
@@ -16,22 +17,26 @@ final class TombstonePurge: Sendable {
         var running: Task<Void, Never>?
     }
 
-    private let settings: ServiceSettings
+    private let limits: Limits
+    private let world: World
+    private let logger: Logger
     private let state = Mutex(State())
 
-    init(settings: ServiceSettings) {
-        self.settings = settings
+    init(limits: Limits, world: World, logger: Logger) {
+        self.limits = limits
+        self.world = world
+        self.logger = logger
     }
 
     /// Starts to purge a database that was saved to, if a check is due.
     func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64) {
-        let interval = settings.limits.purgeIntervalSeconds * 1000
+        let interval = limits.purgeIntervalSeconds * 1000
         state.withLock { state in
             guard state.running == nil, state.due[store.address] ?? .min <= nowMilliseconds else {
                 return
             }
             state.due[store.address] = nowMilliseconds + Int64(interval)
-            state.running = settings.world.startTask("tombstone purge") {
+            state.running = world.startTask("tombstone purge") {
                 await self.run(store, nowMilliseconds)
             }
         }
@@ -44,11 +49,11 @@ final class TombstonePurge: Sendable {
 
     private func run(_ store: any RecordStore, _ nowMilliseconds: Int64) async {
         do {
-            _ = try await purge(store, nowMilliseconds, share: settings.limits.tombstoneShare)
+            _ = try await purge(store, nowMilliseconds, share: limits.tombstoneShare)
             try await mergeEpochs(of: store, nowMilliseconds)
         } catch {
             // The tombstones stay until the next check, which does no harm.
-            settings.logger.error(
+            logger.error(
                 "Old tombstones and epochs could not be removed; the next check tries again.",
                 metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
         }
@@ -60,7 +65,7 @@ final class TombstonePurge: Sendable {
     /// A token names an epoch that ended before the token was issued only for a device that is catching up. Such a
     /// device has twice the lifetime of tokens for that.
     func mergeEpochs(of store: any RecordStore, _ nowMilliseconds: Int64) async throws {
-        let milliseconds = 2 * settings.limits.changeTokenSeconds * 1000
+        let milliseconds = 2 * limits.changeTokenSeconds * 1000
         guard milliseconds < Double(nowMilliseconds) else { return }
         let moment = nowMilliseconds - Int64(milliseconds)
         let epochs = try await store.read {
@@ -79,9 +84,9 @@ final class TombstonePurge: Sendable {
     func purge(
         _ store: any RecordStore, _ nowMilliseconds: Int64, share: Double, ageSeconds: Double? = nil
     ) async throws -> Int {
-        let age = ageSeconds ?? settings.limits.tombstoneSeconds
+        let age = ageSeconds ?? limits.tombstoneSeconds
         let moment = nowMilliseconds - Int64(age * 1000)
-        let limit = settings.limits.tombstonesPerPurge
+        let limit = limits.tombstonesPerPurge
         let zones = try await store.read(.zone) { reader in
             try reader.zones().map(\.key).filter { zone in
                 guard try reader.oldTombstones(before: moment, in: zone, limit: 1) != nil else {

@@ -31,12 +31,3 @@ extension StorageError {
         return error
     }
 }
-
-extension SQLiteTransaction {
-    func damagedRecord(named name: String, in zone: ZoneRow.Key) throws -> StorageError {
-        let zoneName = try statement("SELECT name FROM zone WHERE zone = ?")
-            .bind(1, zone.rawValue)
-            .first { $0.text(0) }
-        return .damaged(DamagedRow(kind: "record", zone: zoneName, name: name))
-    }
-}

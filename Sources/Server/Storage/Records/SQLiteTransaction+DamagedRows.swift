@@ -1,6 +1,13 @@
 import StratusSQLite
 
 extension SQLiteTransaction {
+    func damagedRecord(named name: String, in zone: ZoneRow.Key) throws -> StorageError {
+        let zoneName = try statement("SELECT name FROM zone WHERE zone = ?")
+            .bind(1, zone.rawValue)
+            .first { $0.text(0) }
+        return .damaged(DamagedRow(kind: "record", zone: zoneName, name: name))
+    }
+
     /// Compares the checksum of every row that has one, and calls `body` for damaged rows until it returns false.
     func damagedRows(_ body: (DamagedRow) -> Bool) throws {
         var goesOn = true

@@ -114,7 +114,8 @@ import Testing
             var count = 0
             let context = RequestContext(
                 owner: people.ida.name, at: people.world.address, scope: .public,
-                .init(isForDevelopment: true, limits: .with { $0.recordsPerStep = 20 }))
+                limits: .with { $0.recordsPerStep = 20 },
+                world: people.world.service.settings.world)
             var created = try await people.world.service.components.ownRequests
                 .created(by: people.ida.name, in: context)
             while let names = try await created.next() {
@@ -180,7 +181,8 @@ import Testing
         let people = try await People(world)
         try await people.ole.modify((0..<100).map { hut(.create, "o\($0)") }, scope: .public)
         let context = RequestContext(
-            owner: people.ida.name, at: world.address, scope: .public, world.service.settings)
+            owner: people.ida.name, at: world.address, scope: .public,
+            limits: world.service.settings.limits, world: world.service.settings.world)
         var created = try await world.service.components.ownRequests
             .created(by: people.ida.name, in: context)
         let executor = CountingExecutor()

@@ -120,7 +120,7 @@ import Testing
     @Test func cancellationExpiresWithTheIdempotencyRecords() async throws {
         let alice = try await world.person("alice", with: "Trips")
         try await cancel(["save-1"], by: alice)
-        world.advance(seconds: Double(ServiceSettings.outcomeSeconds) + 1)
+        world.advance(seconds: Double(IdempotencyRecord.outcomeSeconds) + 1)
         try await alice.modify([hut(.create, "a")], in: "Trips", operationID: "save-2")
         let saved = try await alice.modify(
             [hut(.create, "hut")], in: "Trips", operationID: "save-1")

@@ -39,6 +39,19 @@ import Testing
         #expect(others.keys.sorted() == [])
     }
 
+    /// Every other rule gets the limits, the world and the logger that it needs.
+    @Test func fewFilesGetAllSettings() throws {
+        let files = try SourceCode.files(in: "Server/Service").filter {
+            $1.contains(": ServiceSettings")
+        }
+        #expect(
+            files.keys.sorted() == [
+                "Accounts/Accounts.swift", "Accounts/SignInCounter.swift",
+                "Notifications/Notifications.swift", "Requests/CloudService.swift",
+                "Requests/ServiceComponents.swift",
+            ])
+    }
+
     @Test func servedEndpointHasNoDefaultMembers() throws {
         let defaults = try SourceCode.files(in: "Server/Service").filter {
             $1.contains("extension ServedEndpoint")

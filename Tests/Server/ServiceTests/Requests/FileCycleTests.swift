@@ -2,15 +2,44 @@ import Testing
 
 /// Files that depend on each other in a cycle can only be understood together, so cycles must be short.
 @Suite struct FileCycleTests {
-    /// The decisions of a modify request, which have to refer to each other, and the delivery of notifications.
-    private static let longest = 6
+    /// How many files the longest cycle of each module has; in other modules no two files depend on each other.
+    private static let longest = [
+        "Device/Cache": 3,
+        // A record has references, assets and a share, and all of them name records.
+        "Device/Client": 13,
+        // The map of a type names the type, and its fields and references do too.
+        "Device/Mapping": 4,
+        "Device/Sync": 2,
+        "Device/SyncEngine": 3,
+        "Server/Schema": 2,
+        "Server/Server": 4,
+        // The decisions of a modify request have to refer to each other.
+        "Server/Service": 6,
+        "Server/Storage": 2,
+        "Server/stratus": 2,
+        "Shared/Records": 2,
+        "Shared/Wire": 2,
+        "Simulation/Worlds": 2,
+        "Testing": 3,
+    ]
 
     @Test func dependencyCyclesOfFilesAreShort() throws {
-        let cycles = Self.cycles(of: try SourceCode.files(in: "Server/Service"))
-        let longest = try #require(cycles.max { $0.count < $1.count })
-        #expect(
-            longest.count <= Self.longest,
-            "These depend on each other; move the type that ties them: \(longest.sorted())")
+        let modules = Dictionary(grouping: try SourceCode.files()) { Self.module(of: $0.key) }
+        #expect(modules.count > 20)
+        for (module, files) in modules {
+            let cycles = Self.cycles(
+                of: Dictionary(uniqueKeysWithValues: files.map { ($0.key, $0.value) }))
+            let longest = try #require(cycles.max { $0.count < $1.count })
+            #expect(
+                longest.count <= Self.longest[module, default: 1],
+                "These depend on each other; move the type that ties them: \(longest.sorted())")
+        }
+    }
+
+    /// The folder of a file's module: `Testing` has no others beside it.
+    private static func module(of path: String) -> String {
+        path.split(separator: "/").prefix(path.hasPrefix("Testing/") ? 1 : 2)
+            .joined(separator: "/")
     }
 
     @Test func dependencyCyclesAreFound() {

@@ -228,7 +228,9 @@ import Testing
             world.advance(seconds: 120)
         }
         let zone = try await store.read { try #require(try $0.zone(named: "Trips")).key }
-        let purge = TombstonePurge(settings: world.service.settings)
+        let settings = world.service.settings
+        let purge = TombstonePurge(
+            limits: settings.limits, world: settings.world, logger: settings.logger)
         let numbers = { @Sendable () async throws -> [Int] in
             try await store.read { reader in
                 try [nil, zone].map { try reader.epochs(of: $0, from: 0, limit: 99).count }
@@ -252,7 +254,8 @@ import Testing
 
         var endless = limits
         endless.changeTokenSeconds = .infinity
-        let kept = TombstonePurge(settings: World(storage, limits: endless).service.settings)
+        let kept = TombstonePurge(
+            limits: endless, world: settings.world, logger: settings.logger)
         try await kept.mergeEpochs(of: store, .max)
         #expect(try await numbers() == after)
     }
