@@ -42,7 +42,9 @@ struct MappedType {
         }
         checkKeys(declaration)
         if problems.isEmpty, properties.isEmpty {
-            report("Give \(name) a variable: a record without fields has nothing to sync.", node)
+            report(
+                "\(name) has no variable, and a record without fields has nothing to sync; give it one.",
+                node)
         }
     }
 
@@ -84,14 +86,20 @@ struct MappedType {
             parameters = type.genericParameterClause
             kind = .object
             if !type.modifiers.has(.final) {
-                report("Make the class \(name) final: its objects sync from any thread.", type.name)
+                report(
+                    "The class \(name) is not final, and its objects sync from any thread; make it final.",
+                    type.name)
             }
         } else {
-            report("Put @CloudRecord on a struct or on a final class.", node)
+            report(
+                "@CloudRecord is on something other than a struct or a class; put it on a struct or"
+                    + " a final class.", node)
             return false
         }
         if let parameters {
-            report("Map a type without generic parameters: \(name) has some.", parameters)
+            report(
+                "\(name) has generic parameters, with which no type can be mapped; remove them.",
+                parameters)
         }
         access =
             declaration.modifiers.has(.public)
@@ -107,7 +115,8 @@ struct MappedType {
         for argument in node.labelled {
             if argument.label?.text == "isWeak" {
                 guard let value = argument.expression.as(BooleanLiteralExprSyntax.self) else {
-                    report("Write true or false for isWeak.", argument.expression)
+                    report(
+                        "isWeak is neither true nor false; write one of them.", argument.expression)
                     continue
                 }
                 isWeak = value.literal.text == "true"
@@ -121,12 +130,13 @@ struct MappedType {
     private mutating func readName(_ expression: ExprSyntax, _ what: String) -> String? {
         if expression.is(NilLiteralExprSyntax.self) { return nil }
         guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
-            report("Write the name of the \(what) as a string.", expression)
+            report("The name of the \(what) is not a string; write it as one.", expression)
             return nil
         }
         guard FieldName.isValid(text) else {
             report(
-                "Name the \(what) by a letter, then letters, digits and underscores.", expression)
+                "“\(text)” cannot be the name of a \(what); write a letter, then letters, digits and"
+                    + " underscores.", expression)
             return nil
         }
         return text
@@ -138,13 +148,13 @@ struct MappedType {
         let place = declaration.as(ClassDeclSyntax.self)?.name ?? .identifier("")
         if syncID == nil, !declares("syncID") {
             report(
-                "Declare syncID in \(name), or mark the property that holds the sync ID @CloudSyncID.",
-                place)
+                "\(name) has no syncID; declare it, or mark the property that holds the sync ID"
+                    + " @CloudSyncID.", place)
         }
         if changeDate == nil, !declares("changeDate") {
             report(
-                "Declare changeDate in \(name), or mark the property that holds the date of the last"
-                    + " change @CloudChangeDate.", place)
+                "\(name) has no changeDate; declare it, or mark the property that holds the date of"
+                    + " the last change @CloudChangeDate.", place)
         }
     }
 
@@ -157,7 +167,9 @@ struct MappedType {
         }
         for binding in variable.bindings {
             guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
-                report("Declare the properties one by one, each with a name.", binding.pattern)
+                report(
+                    "Several properties are declared as one; declare each with its own name.",
+                    binding.pattern)
                 continue
             }
             let name = pattern.identifier.text
@@ -175,7 +187,9 @@ struct MappedType {
         guard let first = marks.first else { return }
         let name = variable.bindings.first?.pattern.trimmedDescription ?? ""
         guard first.kind == .placeholder else {
-            return report("Mark a property of each object: \(name) is static.", first.node)
+            return report(
+                "\(name) is static, and its mark is for a property of each object; remove the mark.",
+                first.node)
         }
         placeholder = name
     }
@@ -183,7 +197,8 @@ struct MappedType {
     private mutating func read(_ property: Property, _ marks: [Mark]) {
         let name = property.name
         if marks.count > 1 {
-            return report("Mark \(name) once: its marks contradict each other.", marks[1].node)
+            return report(
+                "\(name) has several marks, which contradict each other; keep one.", marks[1].node)
         }
         let mark = marks.first
         switch mark?.kind {
@@ -193,7 +208,7 @@ struct MappedType {
             return
         case .placeholder:
             return report(
-                "Make \(name) static: the placeholder stands for all absent objects.",
+                "\(name) is not static, and the placeholder is one for all absent objects; make it static.",
                 property.place)
         default: break
         }
@@ -201,13 +216,15 @@ struct MappedType {
         if !isKey, name == "syncID" || name == "changeDate" {
             guard kind == .fields else { return }
             return report(
-                "Rename \(name): the CloudObject around these properties has it.", property.place)
+                "The CloudObject around these properties has \(name) already; rename this one.",
+                property.place)
         }
         guard property.isStored || mark != nil else { return }
         if let sentence = property.trouble { return report(sentence, property.place) }
         if isKey, kind == .fields {
             return report(
-                "Remove \(name): the CloudObject around these properties has it.", property.place)
+                "The CloudObject around these properties has a property for this mark; remove \(name).",
+                property.place)
         }
         switch mark?.kind {
         case .syncID: syncID = name
@@ -243,8 +260,8 @@ struct MappedType {
         if mapped.target != nil {
             guard let type = property.typeText, ["String?", "[String]"].contains(type) else {
                 return report(
-                    "Declare \(property.name) as String? or [String]: it holds sync IDs.",
-                    property.place)
+                    "\(property.name) is for sync IDs, and is neither String? nor [String]; declare it as"
+                        + " one of these.", property.place)
             }
             mapped.isList = type == "[String]"
         } else if let sentence = property.typeTrouble {
@@ -254,8 +271,9 @@ struct MappedType {
         }
         if !FieldName.isValid(mapped.field) {
             return report(
-                "Name the field of \(property.name) with @CloudField: a field's name is a letter, then"
-                    + " letters, digits and underscores.", property.place)
+                "\(property.name) cannot be the name of a field; give the field another one with"
+                    + " @CloudField: a letter, then letters, digits and underscores.",
+                property.place)
         }
         claim(mapped.field, property)
         properties.append(mapped)
@@ -266,7 +284,8 @@ struct MappedType {
             !takenFields.insert(field).inserted || (field == "changeDate" && changeDate == nil)
         if isTaken {
             report(
-                "Name the field of \(property.name) otherwise: \(field) is taken.", property.place)
+                "The field's name \(field) is taken; give the field of \(property.name) another one.",
+                property.place)
         }
     }
 }

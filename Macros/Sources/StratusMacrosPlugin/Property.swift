@@ -35,14 +35,15 @@ struct Property {
     /// Why nothing can be written into it.
     var trouble: String? {
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
-            return "Make \(name) a variable, or mark it @CloudLocal: what comes from the cloud is"
-                + " written into it."
+            return "\(name) is a constant, and what comes from the cloud is written into it; make"
+                + " it a variable, or mark it @CloudLocal."
         }
         if variable.modifiers.has(.lazy) {
-            return "Mark \(name) @CloudLocal: a lazy property is made on this device."
+            return "\(name) is lazy, so each device makes its own value; mark it @CloudLocal."
         }
         if !isStored, !accessors.contains(where: { $0 == .set || $0 == ._modify }) {
-            return "Give \(name) a setter: what comes from the cloud is written into it."
+            return "\(name) has no setter, and what comes from the cloud is written into it; give"
+                + " it one."
         }
         return nil
     }
@@ -60,8 +61,8 @@ struct Property {
 
     private static func trouble(_ name: String, _ type: TypeSyntax, depth: Int) -> String? {
         let unheld =
-            "Mark \(name) @CloudLocal, or give it another type: a record holds no"
-            + " \(type.trimmedDescription)."
+            "\(name) has values of the type \(type.trimmedDescription), which a record cannot"
+            + " hold; mark it @CloudLocal, or give it another type."
         if let optional = type.as(OptionalTypeSyntax.self) {
             return depth > 0 ? unheld : trouble(name, optional.wrappedType, depth: 1)
         }
@@ -74,7 +75,7 @@ struct Property {
         if named.name.text == "URL" {
             return depth == 1
                 ? nil
-                : "Declare \(name) as URL?: a file is an asset, one to a field, and may be absent."
+                : "The file \(name) is an asset, of which a field has one or none; declare it as URL?."
         }
         return foreign.contains(named.name.text) ? unheld : nil
     }
