@@ -15,7 +15,7 @@ typedef struct change {
     unsigned char *bytes;
 } change;
 
-// What the disk has of a file, and what it was told since.
+// What the disk has of a file, and the changes since then that were not synchronised.
 typedef struct image {
     struct image *next;
     char *path;
@@ -23,7 +23,7 @@ typedef struct image {
     size_t count;
     change *first;
     change *last;
-    // Whether the name is on the disk, and whether it was taken away since.
+    // Whether the name is on the disk, and whether the file was deleted since.
     int is_named;
     int is_deleted;
 } image;
@@ -52,8 +52,8 @@ typedef struct fault_file {
     sqlite3_file *real;
 } fault_file;
 
-// Guards everything below and every folder and image. Folders and images are never freed while a file
-// may name them: tests are few and small.
+// Protects everything below, and every folder and image. Folders and images are not freed while a file may refer to
+// them: tests are few and small.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static fault_folder *folders;
 static sqlite3_vfs *real_vfs;
@@ -120,7 +120,7 @@ static int fails(fault_folder *folder, unsigned kind) {
     return 1;
 }
 
-// Calls whoever waits for this operation. Not under the guard: the body asks this file's functions.
+// Calls the body that waits for this operation, without holding `guard`, because the body calls functions of this file.
 static void interrupt(fault_folder *folder, unsigned kind) {
     void (*body)(void *context) = NULL;
     void *context = NULL;
@@ -178,7 +178,7 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size) {
     return code;
 }
 
-// A log's first synchronisation is one of its folder's names too.
+// When a log is synchronised, so are the names in its folder.
 static void sync_names(fault_folder *folder) {
     for (image *image = folder->images; image; image = image->next) {
         image->is_named = !image->is_deleted;
@@ -194,7 +194,7 @@ static int file_sync(sqlite3_file *base, int flags) {
         forget_changes(file->image);
         code = SQLITE_IOERR_FSYNC;
     } else if (file->folder && file->folder->ignores_syncs) {
-        // It says that it is done.
+        // Reports success without synchronising.
     } else {
         image *image = file->image;
         for (change *change = image->first; change; change = change->next) {
@@ -213,7 +213,7 @@ static int file_sync(sqlite3_file *base, int flags) {
     return code;
 }
 
-// The rest is the system's.
+// Everything else is passed to the system's VFS.
 
 #define REAL(base) (((fault_file *)(base))->real)
 
@@ -236,7 +236,7 @@ static int file_sector_size(sqlite3_file *base) {
     return REAL(base)->pMethods->xSectorSize(REAL(base));
 }
 static int file_characteristics(sqlite3_file *base) {
-    // What the system promises of its disk does not hold of this one.
+    // The guarantees of the system's disk do not hold for this one.
     (void)base;
     return 0;
 }
@@ -290,7 +290,7 @@ static image *find_image(fault_folder *folder, const char *path) {
     return NULL;
 }
 
-// What is in a file that was there before it was first opened counts as being on the disk.
+// The contents of a file that existed before it was first opened count as being on the disk.
 static void take_contents(image *image, sqlite3_file *real) {
     sqlite3_int64 size = 0;
     if (real->pMethods->xFileSize(real, &size) != SQLITE_OK || size == 0) { return; }
@@ -303,7 +303,7 @@ static image *image_of(fault_folder *folder, const char *path, sqlite3_file *rea
     image *found = find_image(folder, path);
     if (found && !found->is_deleted) { return found; }
     if (found) {
-        // Made again after it was deleted: the older one is no more.
+        // Recreated after it was deleted: the older file is gone.
         forget_changes(found);
         found->count = 0;
         found->is_deleted = 0;
@@ -372,7 +372,7 @@ static int note_statement(unsigned event, void *context, void *statement, void *
     return 0;
 }
 
-// SQLite calls it for each connection that it opens.
+// SQLite calls this for each connection that it opens.
 static int watch(sqlite3 *connection, char **message, const struct sqlite3_api_routines *routines) {
     (void)message;
     (void)routines;
@@ -497,7 +497,7 @@ static void apply_torn(unsigned char **bytes, size_t *count, const change *chang
     case 1: apply(bytes, count, change->offset, change->bytes, change->count); return;
     default: break;
     }
-    // Sector by sector, in whatever order the disk liked.
+    // Each sector is written or not, because a disk may write them in any order.
     for (size_t start = 0; start < change->count;) {
         size_t end = start + SECTOR - (size_t)(change->offset + (sqlite3_int64)start) % SECTOR;
         if (end > change->count) { end = change->count; }
@@ -518,7 +518,7 @@ void fault_folder_cut(
         int is_certain = image->is_named && !image->is_deleted;
         if (!image->is_named && image->is_deleted) { continue; }
         if (!is_certain) {
-            // A name that came or went and was not synchronised.
+            // A name that was added or removed and not synchronised.
             int is_there = cut == fault_cut_tears ? (int)(draw(&seed) % 2) : image->is_named;
             if (!is_there) { continue; }
         }
