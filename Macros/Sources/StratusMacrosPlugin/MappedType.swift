@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A type that `@CloudRecord` stands on, as far as its syntax says.
+/// A type with `@CloudRecord`, as far as its syntax describes it.
 struct MappedType {
     enum Kind {
         /// A struct that is an entity.
@@ -14,7 +14,7 @@ struct MappedType {
 
     private(set) var kind = Kind.value
     private(set) var name = ""
-    /// With a space behind it.
+    /// The access level with a space after it, such as `public `; empty if there is none.
     private(set) var access = ""
     private(set) var recordType = ""
     private(set) var isWeak = false
@@ -24,7 +24,7 @@ struct MappedType {
     private(set) var changeDate: (property: String, field: String)?
     private(set) var placeholder: String?
     private(set) var problems: [Diagnostic] = []
-    /// Names of all variables.
+    /// The names of all variables.
     private var variables: Set<String> = []
     private var hasUnsetVariable = false
     private var initializers: [InitializerDeclSyntax] = []
@@ -50,7 +50,7 @@ struct MappedType {
 
     func declares(_ variable: String) -> Bool { variables.contains(variable) }
 
-    /// Whether `init()` is there, as far as others may call it.
+    /// Whether the type has an `init()` with its own access level.
     var isCreatable: Bool {
         let isPublic = access == "public "
         if initializers.isEmpty { return !hasUnsetVariable && !isPublic }
@@ -126,7 +126,7 @@ struct MappedType {
         }
     }
 
-    /// The name that a string says; nil for `nil`, and for what is no name.
+    /// The name in a string literal; nil for `nil`, and, after an error is reported, for anything else.
     private mutating func readName(_ expression: ExprSyntax, _ what: String) -> String? {
         if expression.is(NilLiteralExprSyntax.self) { return nil }
         guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
@@ -142,7 +142,7 @@ struct MappedType {
         return text
     }
 
-    /// A class and the properties of a `CloudObject` have their keys where they must be.
+    /// Checks that a class has a sync ID and a change date.
     private mutating func checkKeys(_ declaration: some DeclGroupSyntax) {
         guard kind == .object else { return }
         let place = declaration.as(ClassDeclSyntax.self)?.name ?? .identifier("")
@@ -294,9 +294,9 @@ struct MappedType {
 struct MappedProperty {
     var name: String
     var field: String
-    /// The type that sync IDs name, as it is written.
+    /// The type of the objects that sync IDs identify, as it is written.
     var target: String?
     var isList = false
-    /// The value where a record lacks the field, as it is written.
+    /// The value for records without the field, as it is written.
     var missing: String?
 }

@@ -25,14 +25,14 @@ struct Property {
         }
     }
 
-    /// Whether it has storage of its own.
+    /// Whether the property is stored, not computed.
     var isStored: Bool {
         guard let block = binding.accessorBlock else { return true }
         if case .getter = block.accessors { return false }
         return accessors.allSatisfy { $0 == .willSet || $0 == .didSet }
     }
 
-    /// Why nothing can be written into it.
+    /// Why the property cannot be set from a record; nil if it can.
     var trouble: String? {
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
             return "\(name) is a constant, and what comes from the cloud is written into it; make"
@@ -48,7 +48,8 @@ struct Property {
         return nil
     }
 
-    /// Why no record holds it, as far as the syntax says; the compiler knows the rest.
+    /// Why a record cannot hold the property, as far as its syntax shows; nil if nothing is wrong with it. The compiler
+    /// finds the other cases.
     var typeTrouble: String? {
         guard let type else { return nil }
         return Self.trouble(name, type, depth: 0)
@@ -80,7 +81,7 @@ struct Property {
         return foreign.contains(named.name.text) ? unheld : nil
     }
 
-    /// Its initial value, where it is the same whenever it is asked.
+    /// The initial value, if it is a constant.
     var constant: String? {
         guard let value = binding.initializer?.value, Self.isConstant(value) else { return nil }
         return value.trimmedDescription
@@ -97,7 +98,7 @@ struct Property {
             return isConstant(negative.expression)
         }
         if let member = value.as(MemberAccessExprSyntax.self) {
-            // A case; `.now` would be the time of the first look at the map.
+            // A case of an enumeration; `.now` would be the time at which the map is first read.
             let name = member.declName.baseName.text
             return name != "now" && (member.base?.is(DeclReferenceExprSyntax.self) ?? true)
         }

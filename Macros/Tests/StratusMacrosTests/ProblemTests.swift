@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What cannot be mapped: one sentence, at its place.
+/// A type or property that cannot be mapped is an error in its line.
 @Suite struct ProblemTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var variable: String
