@@ -264,7 +264,7 @@ class Story:
         print(f"\n{'ALICE’S PHONE':{width}} | ALICE’S TABLET")
         for pair in zip(left, right):
             print(f"{pair[0]:{width}} | {pair[1]}")
-        print(f"\n{'seconds':>8}  from a change to its sight on the other device")
+        print(f"\n{'seconds':>8}  from a change until the other device shows it")
         for what, seconds in self.times:
             print(f"{seconds:8.2f}  {what}")
         for device in (self.phone, self.tablet):
