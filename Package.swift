@@ -52,7 +52,7 @@ let package = Package(
         .library(name: "StratusSync", targets: ["StratusSync"]),
         .library(name: "StratusSyncEngine", targets: ["StratusSyncEngine"]),
         .library(name: "StratusCache", targets: ["StratusCache"]),
-        // Their faces name types of StratusRuntime, the service's also some of StratusSchema.
+        // Their public interfaces use types of StratusRuntime, and that of the service also types of StratusSchema.
         .library(
             name: "StratusService", targets: ["StratusService", "StratusRuntime", "StratusSchema"]),
         .library(name: "StratusStorage", targets: ["StratusStorage", "StratusRuntime"]),
@@ -89,7 +89,7 @@ let package = Package(
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.0"),
     ],
     targets: [
-        // Both sides: what a run depends on, plain values, the protocol, and what a query means.
+        // Shared by both sides: time and randomness, plain values, the protocol, and the meaning of queries.
         .target(name: "StratusRuntime", path: "Sources/Shared/Runtime"),
         .target(name: "StratusRecords", path: "Sources/Shared/Records"),
         .target(
@@ -100,7 +100,7 @@ let package = Package(
             name: "StratusMatching",
             dependencies: ["StratusRecords", "StratusWire"],
             path: "Sources/Shared/Matching"),
-        // How service and cache open a database and bring it up to date.
+        // How the service and the cache open a database and migrate it.
         .target(
             name: "StratusSQLite", dependencies: [grdb, grdbSQLite], path: "Sources/Shared/SQLite"),
 
@@ -186,12 +186,12 @@ let package = Package(
             ],
             path: "Sources/Device/Cache",
             exclude: ["DESIGN.md"]),
-        // Looks into a cache's file.
+        // A command that inspects the file of a cache.
         .executableTarget(
             name: "stratus-cache",
             dependencies: ["StratusCache", "StratusRuntime", argumentParser],
             path: "Sources/Device/stratus-cache"),
-        // Signs in for scripts.
+        // A command that signs in, for scripts.
         .executableTarget(
             name: "stratus-login",
             dependencies: ["StratusClient", "StratusRuntime", argumentParser],
@@ -210,10 +210,10 @@ let package = Package(
                 "StratusStorage", "StratusWire",
             ],
             path: "Sources/Testing"),
-        // Files that forget, tear and fail, as SQLite sees them.
+        // A VFS for SQLite whose files lose writes, tear them and fail.
         .target(
             name: "FaultFiles", dependencies: [grdbSQLite], path: "Sources/Simulation/FaultFiles"),
-        // Many worlds from seeds: what is promised, checked in each.
+        // Simulated worlds from seeds, in which the promises of service and cache are checked.
         .target(
             name: "StratusSimulation",
             dependencies: [
@@ -235,7 +235,7 @@ let package = Package(
             path: "Apps/Shopping/Core",
             exclude: ["DESIGN.md"],
             resources: [.embedInCode("Catalogue.tsv")]),
-        // The page that a browser on the same machine shows.
+        // The shopping lists in a browser on the same machine.
         .target(
             name: "ShoppingWeb",
             dependencies: [
@@ -259,7 +259,7 @@ let package = Package(
                 "StratusRuntime", "StratusTesting", argumentParser, lifecycle, logging,
             ],
             path: "Apps/Shopping/Terminal"),
-        // What every app of the terminal keeps on a device, and how it speaks there.
+        // What the terminal apps share: account, folder, log and output.
         .target(
             name: "AppDevice",
             dependencies: ["StratusClient", "StratusRecords", "StratusRuntime", crypto, logging],
@@ -270,14 +270,14 @@ let package = Package(
             name: "offline-notes", dependencies: ["StratusCache", "StratusClient", grdb],
             path: "Apps/OfflineNotes"),
 
-        // Two devices that measure how soon a change is seen; Scripts/bench starts it.
+        // Measures how soon a change on one device is seen on another one; Scripts/bench starts it.
         .executableTarget(
             name: "sight",
             dependencies: [
                 "ShoppingCore", "ShoppingWeb", "StratusCache", "StratusClient", "StratusSync",
             ],
             path: "Benchmarks/Sight"),
-        // What many records cost on the device: Scripts/bench cache.
+        // Measures a cache with many records: Scripts/bench cache.
         .executableTarget(
             name: "cache-bench",
             dependencies: [
@@ -286,7 +286,7 @@ let package = Package(
             ],
             path: "Benchmarks/Cache"),
 
-        // The proofs.
+        // The tests.
         .testTarget(
             name: "StratusRuntimeTests", dependencies: ["StratusRuntime", "StratusTesting"],
             path: "Tests/Shared/RuntimeTests"),
@@ -304,7 +304,7 @@ let package = Package(
                 "StratusSyncEngine", "StratusTesting", "StratusWire", "TestServing",
             ],
             path: "Tests/Device/SyncEngineTests"),
-        // A second process at a cache's file.
+        // A second process that opens a cache's file, for tests.
         .executableTarget(
             name: "cache-peer",
             dependencies: ["StratusCache", "StratusClient", "StratusRecords", "StratusSync"],
@@ -426,11 +426,11 @@ let package = Package(
                 "StratusStorage", "StratusTesting", "StratusWire", grdb,
             ],
             path: "Tests/Documents/DocumentationTests"),
-        // Reads the tree's texts alone.
+        // Only reads the texts of the repository.
         .testTarget(name: "TidyTests", path: "Tests/Documents/TidyTests"),
-        // What tests need that meet a program from outside: its process, bare connections.
+        // What tests of whole programs share: processes, plain connections, folders.
         .target(name: "TestProcesses", path: "Tests/Shared/Processes"),
-        // A server of this process on a free port.
+        // A server in the process of the tests, on a free port.
         .target(
             name: "TestServing",
             dependencies: [
@@ -438,7 +438,7 @@ let package = Package(
                 logging,
             ],
             path: "Tests/Server/Serving"),
-        // Where property tests begin; any test may have some.
+        // The seeds of property tests, which every tests target may use.
         .target(name: "TestSeeds", path: "Tests/Shared/Seeds"),
         .testTarget(
             name: "StratusClientTests",
@@ -454,7 +454,7 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// Scripts/docs makes the site with it; packages that depend on this one do not fetch it.
+// Only for Scripts/docs: packages that depend on this one do not fetch the plugin.
 if Context.environment["STRATUS_DOCUMENTATION"] != nil {
     package.dependencies.append(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
@@ -469,8 +469,8 @@ for target in package.targets where target.type == .test {
     package.products += [
         .executable(name: "notes", targets: ["notes"]),
         .library(name: "CloudKit", targets: ["CloudKit"]),
-        // Only for code that imports it by name: canImport(CoreLocation) is true for every target
-        // that is built beside it.
+        // Only for code that imports it by name, because canImport(CoreLocation) is true for every target that is built
+        // together with it.
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
     ]
     package.targets += [
@@ -483,7 +483,7 @@ for target in package.targets where target.type == .test {
         .target(
             name: "CoreLocation", dependencies: ["StratusLocation"],
             path: "Sources/Device/CoreLocation"),
-        // What the founding documents show, in the manner of their time: only `import CloudKit`.
+        // The code of the documents with which the project began, in Swift 5 and with `import CloudKit` alone.
         .executableTarget(
             name: "document-programs", dependencies: ["CloudKit"],
             path: "Tests/Documents/DocumentPrograms", swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -491,7 +491,7 @@ for target in package.targets where target.type == .test {
         .executableTarget(
             name: "mapping-demo", dependencies: ["CloudKit", "StratusMapping"],
             path: "Tests/Documents/MappingDemo"),
-        // The app of a newcomer's first reading: its core has only `import CloudKit`, and a clock.
+        // The app to read first: its core only imports CloudKit, and the clock of StratusRuntime.
         .target(
             name: "NotesCore", dependencies: ["AppDevice", "StratusRuntime"],
             path: "Apps/Notes/Core"),
@@ -506,7 +506,7 @@ for target in package.targets where target.type == .test {
                 "StratusService", "StratusTesting", "StratusWire", "TestProcesses",
             ],
             path: "Tests/Apps/NotesTests"),
-        // The files of the packages under Examples, which Scripts/test-packages builds as they are.
+        // The files of the packages in Examples; Scripts/test-packages builds those packages unchanged.
         .executableTarget(
             name: "example-client", dependencies: ["CloudKit"], path: "Examples/Client/Sources"),
         .executableTarget(
@@ -518,7 +518,7 @@ for target in package.targets where target.type == .test {
             name: "ExampleTests",
             dependencies: ["CloudKit", "StratusCache", "StratusTesting", "StratusWire"],
             path: "Examples/Testing/Tests"),
-        // What foreign code bases call, in the manner of their time.
+        // Calls as they are in the code of other projects, in Swift 5.
         .testTarget(
             name: "ForeignCodeTests", dependencies: ["CloudKit", "StratusTesting"],
             path: "Tests/ForeignCode", swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -541,8 +541,7 @@ for target in package.targets where target.type == .test {
     for target in package.targets where target.name.hasPrefix("StratusClient") {
         target.dependencies.append("StratusLocation")
     }
-    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere a parser in Swift
-    // does the same behind the same face.
+    // simdjson comes from the system (Debian: libsimdjson-dev). Elsewhere StratusWire uses its own parser.
     for target in package.targets where target.name == "StratusWire" {
         target.dependencies.append("CSimdjson")
     }

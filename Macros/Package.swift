@@ -2,8 +2,8 @@
 import CompilerPluginSupport
 import PackageDescription
 
-// A package of its own beside Stratus: who depends only on Stratus neither fetches nor builds
-// swift-syntax. `Scripts/test-packages` builds and tests it.
+// A package of its own, so that a package that depends only on Stratus neither fetches nor builds swift-syntax.
+// `Scripts/test-packages` builds and tests it.
 let package = Package(
     name: "stratus-macros",
     platforms: [.macOS(.v15), .iOS(.v18)],

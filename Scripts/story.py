@@ -53,7 +53,7 @@ class Story:
         self.say(f"{what}: {seconds:.2f} s")
 
     def change(self, what, source, command, target, sentence):
-        """Does something on one device and measures when the other one tells of it."""
+        """Does something on one device, and measures the time until the other one shows it."""
         since = len(target.lines)
         start = time.monotonic()
         source.tell(command)
@@ -110,7 +110,7 @@ class Story:
         self.back_to_back()
 
     def back_to_back(self):
-        """Many changes, each as soon as the one before is written down."""
+        """Many changes, each as soon as the one before is stored."""
         phone, tablet = self.phone, self.tablet
         since, before, starts = len(tablet.lines), phone.items(), []
         for number in range(SERIES):
@@ -178,7 +178,7 @@ class Story:
     def kill_device(self):
         self.step("The phone is killed (-9) in the middle of an upload, and started again")
         self.phone.quit()
-        # Small uploads, so that there is a middle.
+        # Small uploads, so that the device can be killed between two of them.
         self.phone = self.phone.again("--upload-size", "1")
         before = self.phone.names()
         since = len(self.tablet.lines)
@@ -235,7 +235,7 @@ class Story:
         self.step("Alice shares the list with Bob; both shop; she takes him out")
         phone, folder = self.phone, self.folder
         bob = Device(self.products, folder, "bobs-phone", self.service, user="bob@example.org")
-        # The service knows Bob from when he looked for the first time.
+        # The service knows Bob since his first request.
         bob.tell("sync")
         phone.tell("share")
         links = [line[6:] for line in phone.tell("invite bob@example.org")
@@ -264,7 +264,7 @@ class Story:
         print(f"\n{'ALICE’S PHONE':{width}} | ALICE’S TABLET")
         for pair in zip(left, right):
             print(f"{pair[0]:{width}} | {pair[1]}")
-        print(f"\n{'seconds':>8}  from a change to its sight on the other device")
+        print(f"\n{'seconds':>8}  from a change until the other device shows it")
         for what, seconds in self.times:
             print(f"{seconds:8.2f}  {what}")
         for device in (self.phone, self.tablet):

@@ -1,4 +1,4 @@
-"""The processes of a story: the service and the devices, whose output is read as it comes."""
+"""The processes of a story: the service and the devices, whose output is read while they run."""
 import ctypes
 import os
 import re
@@ -14,17 +14,17 @@ START_SECONDS = 30  # how long the service may take to listen
 
 
 class Failure(Exception):
-    """The story did not go as it must."""
+    """A step of the story failed."""
 
 
 def end_with_parent():
-    """Has the system end this child when the story ends, however it ends (Linux)."""
+    """Makes the system end this child when the story ends, for whatever reason (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Program:
-    """A child process whose output lines are read as they come."""
+    """A child process whose output is read line by line while it runs."""
 
     running = []
 
@@ -51,7 +51,7 @@ class Program:
             self.arrival.notify_all()
 
     def line(self, test, since, seconds, what):
-        """Waits for a line after the given number of lines; its index."""
+        """Waits for a line after the given number of lines, and returns its index."""
         deadline = time.monotonic() + seconds
         with self.arrival:
             index = since
@@ -73,7 +73,7 @@ class Program:
         return f"It said: {text[-600:]}" if text else ""
 
     def kill(self):
-        """Ends the process as a power cut would."""
+        """Ends the process without warning, like a power cut."""
         self.process.kill()
         self.process.wait()
         Program.running.remove(self)
@@ -96,7 +96,7 @@ class Service(Program):
 
 
 class Device(Program):
-    """A device of Alice, or of who else is named: `shopping` with a data folder of its own."""
+    """A device of Alice or another user: `shopping` with its own data folder."""
 
     def __init__(self, products, folder, name, service, *options, user="alice"):
         self.products, self.folder, self.device, self.service = products, folder, name, service
@@ -105,13 +105,13 @@ class Device(Program):
             "--list", "Groceries", *options], folder, {
                 "STRATUS_URL": service.url, "STRATUS_API_TOKEN": "development",
                 "STRATUS_DEV_USER": user, "STRATUS_DEVICE_ID": name})
-        self.done = 0  # lines that commands have looked at
+        self.done = 0  # lines that commands have read
 
     def again(self, *options):
         return Device(self.products, self.folder, self.device, self.service, *options)
 
     def tell(self, command):
-        """Types a command; its answer's lines."""
+        """Types a command, and returns the lines of the answer."""
         with self.arrival:
             start = len(self.lines)
         try:
@@ -124,7 +124,7 @@ class Device(Program):
         return [text for _, text in self.lines[start:end] if not text.startswith("* ")]
 
     def seen(self, text, since):
-        """Waits until the device tells of a change; when it did."""
+        """Waits until the device shows a change, and returns the time."""
         index = self.line(lambda line: line.startswith("* ") and text in line, since,
                           ARRIVAL_SECONDS, f"'{text}'")
         return self.lines[index][0]
@@ -150,7 +150,7 @@ def require(condition, why):
 
 
 def until(condition, what, seconds=ARRIVAL_SECONDS):
-    """Waits until something holds; how many seconds it took."""
+    """Waits until a condition is true, and returns how many seconds that took."""
     start = time.monotonic()
     while not condition():
         if time.monotonic() - start > seconds:

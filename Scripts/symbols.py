@@ -31,7 +31,7 @@ def products():
 
 
 def extract(module, built, maps, folder):
-    """Has the compiler describe a module; the files that it writes."""
+    """Makes the compiler describe a module, and returns the files that it writes."""
     architecture = {"arm64": "aarch64"}.get(platform.machine(), platform.machine())
     command = [
         "swift", "symbolgraph-extract", "-module-name", module, "-I", f"{built}/Modules",

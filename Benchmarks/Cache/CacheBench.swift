@@ -145,7 +145,7 @@ struct CacheBench {
         values.isEmpty ? .nan : values.sorted()[values.count / 2]
     }
 
-    /// Of this process so far, in its own code and the kernel's.
+    /// The processor time of this process so far, in its own code and in the kernel.
     static func processorSeconds() -> Double {
         var usage = rusage()
         #if os(Linux)

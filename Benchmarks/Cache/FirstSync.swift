@@ -13,7 +13,7 @@ struct FirstSync {
 
     static let zone = CKRecordZone.ID(zoneName: "Bench")
     private static let container = "iCloud.org.example.Benchmark"
-    /// Records of a page that is asked for where all of a zone is fetched.
+    /// The number of records that are requested for a page of a full fetch.
     private static let recordsPerPage = 2_000
 
     func fromPages() async throws {
@@ -91,7 +91,7 @@ struct FirstSync {
         let database = CKContainer(identifier: Self.container, connection: connection)
             .privateCloudDatabase
         _ = try await database.save(CKRecordZone(zoneID: Self.zone))
-        // Several at once: the service commits them together.
+        // Several at a time, because the service commits them together.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, start) in stride(from: 0, to: recordCount, by: 400).enumerated() {
                 if number >= 4 { try await group.next() }

@@ -16,7 +16,7 @@ final class PageTransport: Transport {
     private let offsets: [Int]
     private let pageAsked = Mutex<@Sendable (Int) -> Void>({ _ in })
 
-    /// Writes the pages into a file that has no name any more.
+    /// Writes the pages into a file that is already deleted, so that it disappears with the process.
     init(records count: Int, recordsPerPage: Int) throws {
         let path = NSTemporaryDirectory() + "pages-\(UUID().uuidString)"
         guard FileManager.default.createFile(atPath: path, contents: nil) else {
@@ -45,10 +45,10 @@ final class PageTransport: Transport {
 
     var byteCount: Int { offsets.last ?? 0 }
 
-    /// Calls a body with the number of each page that is asked for, from 0.
+    /// Calls a body with the number of each requested page, from 0.
     func onPage(_ body: @escaping @Sendable (Int) -> Void) { pageAsked.withLock { $0 = body } }
 
-    /// A record as the service has it that an app of ours saved: with the times of its edits.
+    /// A record as the service stores it after an app with Stratus saved it, with the times of its edits.
     private static func note(_ number: Int, _ chance: inout Chance) -> RecordDictionary {
         let milliseconds = 1_700_000_000_000 + Int64(number) * 1_000
         let stamp = RecordDictionary.Stamp(
@@ -67,7 +67,7 @@ final class PageTransport: Transport {
             modified: stamp)
     }
 
-    /// The same names in each run, in no order, as UUIDs are.
+    /// Names without an order, like UUIDs, but the same in each run.
     private struct Chance {
         private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
 
@@ -94,7 +94,7 @@ final class PageTransport: Transport {
             pageAsked.withLock { $0 }(page)
             return try bytes(of: page).withUnsafeBytes { try E.answer(to: asked, from: $0) }
         case let request as ChangesDatabase.Request:
-            // Where the first sync takes long the database is asked again meanwhile.
+            // If the first sync takes long, the changes of the database are requested again during it.
             let zone = #"{"zoneID":{"zoneName":"Bench","ownerRecordName":"\#(Self.owner)"}}"#
             let answer =
                 #"{"zones":[\#(request.syncToken == nil ? zone : "")],"#

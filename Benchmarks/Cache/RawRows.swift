@@ -40,7 +40,7 @@ struct RawRows {
             sqlite3_finalize(insert)
         }
         var (count, duration) = (0, Duration.zero)
-        // A step after the last row would start again.
+        // Whether the last row was read; another step would start again.
         var isAtEnd = false
         while !isAtEnd {
             var values: [OpaquePointer?] = []
@@ -51,7 +51,7 @@ struct RawRows {
                     values.append(sqlite3_value_dup(sqlite3_column_value(rows, column)))
                 }
             }
-            // In the order of the index of names, as the cache does.
+            // In the order of the index of names, as in the cache.
             let starts = stride(from: 0, to: values.count, by: Int(columns))
                 .map { (sqlite3_value_int64(values[$0 + 1]), $0) }.sorted { $0 < $1 }
             let begun = ContinuousClock.now

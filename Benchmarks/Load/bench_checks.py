@@ -1,4 +1,4 @@
-"""Checks of the benchmark's own parts: above all, of what makes a run invalid."""
+"""Tests of the benchmark itself, mainly of the rules that make a run invalid."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ from machine import Invalid, Processor
 
 
 class PresetAnswers(BaseHTTPRequestHandler):
-    """A service that answers what the path says: /STATUS/BODY."""
+    """A service whose path says the answer: /STATUS/BODY."""
 
     protocol_version = "HTTP/1.1"
 

@@ -4,14 +4,14 @@ from statistics import median
 
 class Figures:
     def __init__(self):
-        self._samples = {}  # (work, name, unit): values, a round each
+        self._samples = {}  # (work, name, unit): one value for each round
         self._ratios = []
 
     def add(self, work, name, unit, value):
         self._samples.setdefault((work, name, unit), []).append(value)
 
     def compare(self, work, name, other):
-        """Has the table show `name` as a multiple of `other`, round by round."""
+        """Adds a row to the table: `name` as a multiple of `other`, in each round."""
         if (work, name, other) not in self._ratios:
             self._ratios.append((work, name, other))
 

@@ -23,7 +23,7 @@ def measure(binary, folder, records):
         run(devices, environment, "fill", records)
         start = time.monotonic()
         lines += ["From the service:", *run(devices, environment, "service", records)]
-        # Half of it was raw SQLite, about.
+        # About half of it was raw SQLite.
         lines += kill(devices, environment, records, (time.monotonic() - start) / 2)
         return lines
     finally:
@@ -31,7 +31,7 @@ def measure(binary, folder, records):
 
 
 def kill(devices, environment, records, seconds):
-    """Kills a device in the midst of its first sync, again and again, and lets it go on; the last one ends."""
+    """Kills a device during its first sync and starts it again, several times; the last run completes the sync."""
     path = os.path.join(devices.folder, "killed.sqlite")
     there = []
     for number in range(KILLS + 1):

@@ -64,7 +64,7 @@ class Generator:
 
     @contextmanager
     def observe(self, work, answers, process_id):
-        """Takes down what this program itself sends meanwhile, as a replay of that many answers."""
+        """Measures what this program itself sends meanwhile, like a replay with that many answers."""
         before, start = Processor.now(), time.monotonic()
         used, own = machine.processor_seconds(process_id), time.process_time()
         yield
@@ -79,7 +79,7 @@ class Generator:
         return totals
 
     def require_no_steal(self):
-        """Looks at each work as a whole: a single replay is too short to be judged in ticks."""
+        """Checks each work as a whole, because a single replay is too short for a clock that counts in ticks."""
         for work, total in self._machine_by_work().items():
             machine.require_no_steal(work, total)
 
@@ -87,7 +87,7 @@ class Generator:
         return [total.steal_share for total in self._machine_by_work().values()]
 
     def shares(self):
-        """Of each work: the generator's processor time as a share of the measured process's."""
+        """For each work, the generator's processor time as a share of the measured process's."""
         totals = {}
         for work, measurement in self.measurements:
             total = totals.setdefault(work, [0.0, 0.0])
@@ -96,7 +96,7 @@ class Generator:
         return {work: mine / theirs for work, (mine, theirs) in totals.items() if theirs > 0}
 
     def other_cores(self):
-        """How many cores other programs used while something was measured, on average."""
+        """How many cores other programs used on average during the measurements."""
         seconds = sum(measurement.seconds for _, measurement in self.measurements)
         others = sum(
             measurement.machine.busy - measurement.generator_seconds - measurement.measured_seconds

@@ -1,4 +1,4 @@
-"""One greedy client beside another user: what the other's requests take in the service."""
+"""One greedy client beside another user: how long the other user's requests take in the service."""
 import http.client
 import itertools
 import json
@@ -15,26 +15,26 @@ from service import LIFTED, Service, progress
 CONNECTIONS = 8
 QUIET_REQUESTS = 200
 QUIET_PAUSE_SECONDS = 0.028  # slower than the default rate allows
-WARMING_SECONDS = 1.0  # the burst of a sender after a pause is over by then
-REFUSED_PAUSE_SECONDS = 0.005  # not what it is asked to wait: as rude a client as there may be
-GREEDY_ADDRESS = "127.0.0.2"  # of its own, as another machine has
+WARMING_SECONDS = 1.0  # longer than the burst that a sender may have after a pause
+REFUSED_PAUSE_SECONDS = 0.005  # less than the service asks it to wait
+GREEDY_ADDRESS = "127.0.0.2"  # another address, like that of another machine
 CHAIN = 4_800
 BIG_FILTER_BYTES = 7_600_000
 UPLOAD_BYTES = 8_000_000
 PAGE_RECORDS, PAGE_RECORD_BYTES = 20, 800_000
-# The transfer of a day is the container's, not a sender's; nothing else is lifted with rates.
+# The daily transfer is limited for the container, not for a sender; all other limits are left as they are.
 WITH_RATES = {"transferBytesPerDay": 0, "privateDatabaseBytes": 1_000_000_000_000}
 
 
 class Connection:
-    """Sends prepared requests from one address; opens itself again when the service has closed it."""
+    """Sends prepared requests from one address, and reconnects if the service has closed the connection."""
 
     def __init__(self, port, address):
         self._port, self._address = port, address
         self._socket = None
 
     def ask(self, request):
-        """The status and the body; status 0 where the connection ended before an answer."""
+        """The status and the body; the status is 0 if the connection ended before an answer."""
         try:
             if not self._socket:
                 self._socket = socket.create_connection(
@@ -48,7 +48,7 @@ class Connection:
                 self.close()
             return answer.status, body
         except (OSError, http.client.HTTPException):
-            # Refused before all was sent; the next request opens the connection again.
+            # Refused before everything was sent; the next request reconnects.
             self.close()
             return 0, b""
 
@@ -59,7 +59,7 @@ class Connection:
 
 
 class Greed:
-    """The endless requests of one kind, each connection's own."""
+    """An endless supply of requests of one kind, different for each connection."""
 
     def __init__(self, service, account):
         self.service, self.account = service, account
@@ -68,12 +68,12 @@ class Greed:
         pass
 
     def requests(self, number, connection):
-        """What connection `number` sends; may ask for more itself first."""
+        """The requests of connection `number`; it may first send requests to prepare them."""
         raise NotImplementedError
 
     @staticmethod
     def refused(request):
-        """The same request with credentials that are no good."""
+        """The same request with invalid credentials."""
         head, body = request.split(b"\r\n\r\n", 1)
         lines = head.replace(b"ckAPIToken=", b"ckAPIToken=no").replace(b"/assets/put/",
                                                                      b"/assets/put/no")
@@ -108,7 +108,7 @@ class Pages(Greed):
 
 
 class Filters(Greed):
-    """No user's: only an API token."""
+    """Requests without a user: only with an API token."""
 
     def requests(self, number, connection):
         query = {"recordType": "Item", "filterBy": [
@@ -142,7 +142,7 @@ class Uploads(Greed):
 
 
 class Chains(Greed):
-    """Shares a chain of records, each the parent of the next, and ends the share again."""
+    """Shares a chain of records, each the parent of the next, and then ends the share."""
 
     def prepare(self):
         self.service.make_zone(self.account, "Chains")
@@ -173,9 +173,9 @@ KINDS = {"batches": Batches, "pages": Pages, "filters": Filters, "uploads": Uplo
 
 
 def run_client(greed, port, interval, is_refused, ends, counts):
-    """A process of its own: some connections, each sending its next request after the last answer,
-    or at the most one in each interval. It stands for another machine, and takes of this one's
-    processors what is left; measured: no fewer of its requests are served than with its full share."""
+    """The greedy client, in its own process: several connections, each of which sends the next request after the last
+    answer, or at most one in each interval. It represents another machine, so it has the lowest priority; measurements
+    showed that no fewer of its requests are served than with the usual one."""
     os.nice(19)
 
     def work(number):
@@ -194,7 +194,7 @@ def run_client(greed, port, interval, is_refused, ends, counts):
             if interval:
                 due += interval
                 ends.wait(max(0, due - time.monotonic()))
-            # Refused or not, a client makes each of its requests: that work is on these processors too.
+            # A client prepares its requests even if they are refused, and that work is done on these processors too.
             request = next(source)
         counts.put((served, refused))
 
@@ -206,7 +206,7 @@ def run_client(greed, port, interval, is_refused, ends, counts):
 
 
 class Quiet:
-    """The other user: looks up and saves one record, in turns."""
+    """The other user, who looks up and saves one record, in turns."""
 
     def __init__(self, service):
         self.account = service.new_account()
@@ -228,7 +228,7 @@ class Quiet:
                              "forceUpdate")
 
     def times(self):
-        """Milliseconds in the service, of reads and of saves."""
+        """The milliseconds that reads and saves took in the service."""
         reads, saves = [], []
         for _ in range(QUIET_REQUESTS):
             head, body = self.request().split(b"\r\n\r\n", 1)
@@ -248,7 +248,7 @@ def percentile(values, share):
 
 
 def beside(greed, port, quiet, interval, is_refused):
-    """The quiet user's times beside a greedy client; its answers and refusals, and for how long."""
+    """The quiet user's times beside a greedy client, the client's answers and refusals, and how long it ran."""
     context = multiprocessing.get_context("fork")
     ends, counts = context.Event(), context.Queue()
     client = context.Process(target=run_client,
@@ -265,7 +265,7 @@ def beside(greed, port, quiet, interval, is_refused):
 
 
 def measure(binary, folder, kinds, rounds):
-    """The table's lines: a ratio is to the time beside an equal load that is refused."""
+    """The lines of the table; the ratios compare with the time beside an equal load that is refused."""
     lines = ["| rates | greedy kind | served a second | refused a second | reads: median, ms "
              "| ratio | p99, ms | ratio | saves: median, ms | ratio | p99, ms | ratio |",
              "|---|---|---|---|---|---|---|---|---|---|---|---|"]
@@ -293,7 +293,7 @@ def measure_kind(service, kind, rounds):
         for known, new in zip(besides, times):
             known += new
         served, refused, seconds = served + good, refused + bad, seconds + took
-        # An equal load that is refused: as many requests a second.
+        # An equal load that is refused: the same number of requests a second.
         interval = CONNECTIONS * took / max(good + bad, 1)
         times, _, _, _ = beside(greed, service.port, quiet, interval, True)
         for known, new in zip(refusals, times):

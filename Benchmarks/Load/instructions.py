@@ -12,12 +12,12 @@ from service import Service, progress
 GREATEST_RATIO = 1.03
 ZONE = "Items"
 STORED = 2_000  # records in the zone
-WARMING = 20  # requests of a route before its are counted
-STRETCHES = 12  # counted apart, because a checkpoint or a timer may fall into one
+WARMING = 20  # requests of a route before counting begins
+STRETCHES = 12  # counted separately, because a checkpoint or a timer may happen during one
 
 
 class Callgrind:
-    """`stratus serve` under callgrind, and what it has executed since it was last asked."""
+    """`stratus serve` under callgrind, with a count of the instructions since the last reading."""
 
     def __init__(self, binary, tools, folder):
         self._output = os.path.join(folder, "callgrind")
@@ -50,7 +50,7 @@ def parse_totals(text):
 
 
 class Routes:
-    """The routes that are counted: for each how many requests, and the request of a number."""
+    """The routes that are counted: for each the number of requests, and a function that makes request `n`."""
 
     def __init__(self, service):
         self._account = service.new_account()
@@ -106,7 +106,7 @@ class Routes:
 
 
 def count(binary, tools, folder):
-    """Instructions of a request, by route."""
+    """Instructions per request, by route."""
     own_folder = os.path.join(folder, "instructions")
     os.makedirs(own_folder)
     callgrind = Callgrind(binary, tools, own_folder)
@@ -130,12 +130,12 @@ def count(binary, tools, folder):
 
 
 def lower_quartile(values):
-    """What falls into some stretches by the clock only adds, so that it hardly moves this."""
+    """Timers add instructions to only a few stretches, which hardly changes this figure."""
     return sorted(values)[len(values) // 4]
 
 
 def report(counts, save_path=None, compare_path=None):
-    """The table's lines, and whether no route costs more than it may."""
+    """The lines of the table, and whether no route costs more than allowed."""
     if save_path:
         with open(save_path, "w", encoding="utf-8") as file:
             json.dump(counts, file, indent=2)

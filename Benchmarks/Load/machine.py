@@ -2,14 +2,14 @@
 import os
 from dataclasses import dataclass
 
-GREATEST_STEAL_SHARE = 0.02  # of a work's processor time, taken by the hypervisor for others
+GREATEST_STEAL_SHARE = 0.02  # of a work's processor time, which the hypervisor gave to other machines
 GREATEST_GENERATOR_SHARE = 0.5  # of the measured process's processor time
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
-CLEAR_SECONDS = 0.1  # of processor time, from which on its count in ticks says something
+CLEAR_SECONDS = 0.1  # of processor time; below this the count in ticks is too coarse
 
 
 class Invalid(Exception):
-    """The run must not be reported; the text says why in a sentence."""
+    """The run must not be reported; the text says why."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Processor:
 
 
 def processor_seconds(process_id):
-    """What a process has used so far, all its threads together."""
+    """The processor time of a process so far, of all its threads."""
     with open(f"/proc/{process_id}/stat", encoding="utf-8") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_SECOND
@@ -68,7 +68,7 @@ def require_good_answers(work, answers, refused, unexpected, first_bad):
 
 
 def require_fast_generator(work, generator_seconds, measured_seconds):
-    """The load generator must not be what is measured."""
+    """Checks that the load generator was not the bottleneck."""
     if measured_seconds < CLEAR_SECONDS:
         return
     share = generator_seconds / measured_seconds

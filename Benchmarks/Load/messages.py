@@ -1,4 +1,4 @@
-"""Requests as StratusClient sends them, byte for byte but for their values."""
+"""Requests as StratusClient sends them; only the values differ."""
 import json
 import random
 import uuid
@@ -32,7 +32,7 @@ class Account:
 
 
 def http(account, path, body=None, device="bench-writer"):
-    """One request; without a body a GET."""
+    """One request: a GET if it has no body."""
     module = f"device/1/{CONTAINER}/{ENVIRONMENT}" if path.startswith("tokens/") \
         else f"database/1/{CONTAINER}/{ENVIRONMENT}/private"
     address = (f"/{module}/{path}?ckAPIToken={quote(account.api_token, safe='')}"
@@ -74,7 +74,7 @@ def fields(number):
 
 
 def save(account, zone, names, numbers, identifiers, operation_type="create"):
-    """records/modify of as many records as there are names."""
+    """A records/modify with one record for each name."""
     operations = [
         {"operationType": operation_type,
          "record": {"recordName": name, "recordType": "Item", "fields": fields(number),
@@ -87,7 +87,7 @@ def save(account, zone, names, numbers, identifiers, operation_type="create"):
 
 
 def batches(account, zone, record_count, seed, per_request=RECORDS_PER_REQUEST, first=0):
-    """Saves of new records, request after request; and the records' names."""
+    """Requests that save new records, and the names of the records."""
     names = Names(f"{seed} records")
     identifiers = Names(f"{seed} operations")
     for start in range(first, first + record_count, per_request):

@@ -9,12 +9,12 @@ import messages
 from machine import Invalid
 from peers import encoded
 
-LISTENERS = 40  # one sample each in a round
-PAUSE_SECONDS = 1.5  # more than gatheringSeconds, after which a change is again pushed at once
+LISTENERS = 40  # each gives one sample a round
+PAUSE_SECONDS = 1.5  # more than gatheringSeconds; after that the next change is notified immediately
 
 
 class Wire:
-    """A connection whose answers are looked at as they come."""
+    """A connection whose answers are examined as they arrive."""
 
     def __init__(self, port, request=b""):
         self.socket = socket.create_connection(("127.0.0.1", port))
@@ -40,7 +40,7 @@ class Wire:
 
 
 def seconds_until(change, listener, is_notified, writer):
-    """Sends a change; how long until the listener is notified. Waits for the writer's answer too."""
+    """Sends a change, and returns the time until the listener is notified; also waits for the writer's answer."""
     start = time.perf_counter()
     notified_at = None
     writer.send(change)
@@ -92,7 +92,7 @@ def measure_notifications(works):
     writer = Wire(works.service.port)
     for _ in range(works.rounds):
         waiting = [(listener, listener.listen()) for listener in listeners]
-        time.sleep(PAUSE_SECONDS)  # All polls wait, and no change of the round before is recent.
+        time.sleep(PAUSE_SECONDS)  # By then all polls wait, and the changes of the round before are no longer gathered.
         with works.generator.observe(work, LISTENERS, works.service.process.pid):
             samples = [
                 seconds_until(

@@ -1,4 +1,4 @@
-"""What a request costs more when its database must be opened for it."""
+"""The additional cost of a request whose database must be opened first."""
 import os
 import statistics
 import time
@@ -7,7 +7,7 @@ import messages
 from service import LIFTED, Service, progress
 
 USERS = 48
-OPEN = 16  # the least that may be open, and eight more for a while
+OPEN = 16  # the smallest limit of open databases; eight more may be open for a short time
 PASSES = 20
 ZONE = "Items"
 RECORDS = 100
@@ -15,7 +15,7 @@ MOST_MS = 1
 
 
 def ask_in_turn(service, requests):
-    """Seconds of each request, of all users in turn: none is asked twice before all were."""
+    """The seconds of each request; all users take turns."""
     seconds = []
     for _ in range(PASSES):
         for request in requests:
@@ -48,7 +48,7 @@ class Place:
 
 
 def measure(binary, folder, rounds):
-    """The table's lines, and whether they are as they should be."""
+    """The lines of the table, and whether the figures are within their bounds."""
     figures = {}
     places = {name: Place(binary, os.path.join(folder, name), count)
               for name, count in (("open", 2_000), ("opened", OPEN))}

@@ -1,4 +1,4 @@
-"""What the product is measured beside: raw SQLite with the very rows, and Debian's etcd."""
+"""The peers that the product is compared with: raw SQLite with the same rows, and Debian's etcd."""
 import base64
 import json
 import os
@@ -23,7 +23,7 @@ class RawSQLite:
         self._folder = os.path.join(folder, "raw")
 
     def insert(self, work, database, transactions, files=1, is_used=False):
-        """Transactions a second, in as many files, which take turns; a thousand at the most.
+        """Transactions a second, in this many files, which take turns; a thousand at most.
 
         The files are as of a database that is new, or as of one that was used before.
         """
@@ -40,7 +40,7 @@ class RawSQLite:
 
 
 class Etcd:
-    """One etcd as it comes, asked through its HTTP gateway."""
+    """One etcd without changes, through its HTTP gateway."""
 
     def __init__(self, folder):
         self.port, peer_port = free_port(), free_port()
@@ -80,7 +80,7 @@ class Etcd:
 
 
 def pair(name, number):
-    """A record's name and its fields as they are in JSON."""
+    """A record's name, and its fields as JSON."""
     fields = messages.fields(number)
     value = messages.compact({key: field["value"] for key, field in fields.items()})
     return {"key": encoded(name.encode()), "value": encoded(value)}

@@ -13,7 +13,7 @@ import time
 import messages
 from machine import Invalid
 
-# Only what would refuse the load as too much; whatever shapes an answer is default.
+# Only limits that would refuse the load; everything that affects an answer has its default.
 LIFTED = {
     "requestsPerSecond": 1_000_000, "requestsInBurst": 1_000_000,
     "requestsPerSecondPerAddress": 1_000_000, "requestsInBurstPerAddress": 1_000_000,
@@ -24,7 +24,7 @@ IDLE_SECONDS = 30  # less than connectionIdleSeconds
 
 
 def end_with_parent():
-    """Has the system end this child when the benchmark ends, however it ends (Linux)."""
+    """Makes the system end this child when the benchmark ends, for whatever reason (Linux)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
@@ -51,7 +51,7 @@ class Service:
         self._connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
 
     def command(self, *arguments, given=""):
-        """Runs a command of the product on the data folder; its output."""
+        """Runs a command of the product on the data folder, and returns its output."""
         done = subprocess.run([self.binary, *arguments, "--data", self.data], input=given.encode(),
                               capture_output=True, check=False)
         if done.returncode:
@@ -67,7 +67,7 @@ class Service:
         self.command("schema", "deploy", *container)
 
     def new_account(self):
-        """Makes an account with its tokens, as an operator does beside a running service."""
+        """Creates an account with its tokens, as an operator does while the service runs."""
         self._account_count += 1
         email = f"person{self._account_count}@example.org"
         name = self.command("user", "create", "--email", email,
@@ -86,10 +86,10 @@ class Service:
         return int(line.rsplit(":", 1)[1])
 
     def ask(self, request):
-        """Sends one prepared request; the answer's JSON. An error anywhere in it ends the run."""
+        """Sends one prepared request, and returns the JSON of the answer. Any error in it ends the run."""
         head, body = request.split(b"\r\n\r\n", 1)
         if time.monotonic() - self._asked_at > IDLE_SECONDS:
-            # The service may have closed it. The next request opens it again.
+            # The service may have closed the connection. The next request opens another one.
             self._connection.close()
         self._asked_at = time.monotonic()
         method, address, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
@@ -107,12 +107,12 @@ class Service:
             "operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}]}))
 
     def zone_token(self, account, zone):
-        """The change token of a zone as it is now."""
+        """The current change token of a zone."""
         answer = self.ask(messages.http(account, "zones/lookup", {"zones": [{"zoneName": zone}]}))
         return answer["zones"][0]["syncToken"]
 
     def database_file(self, account):
-        """The file that keeps an account's private database."""
+        """The file of an account's private database."""
         pattern = os.path.join(self.data, "databases", "**", account.record_name + ".sqlite")
         found = glob.glob(pattern, recursive=True)
         if len(found) != 1:

@@ -1,4 +1,4 @@
-"""W7: how soon a change on one device is seen on another one, and how soon a new device is in step.
+"""W7: how soon a change on one device is seen on another one, and how soon a new device is in sync.
 
 Both devices are real caches with default settings, in a process of their own; the service has default
 limits and default files.
@@ -22,13 +22,13 @@ PATIENCE_SECONDS = 60
 
 
 def percentile(samples, share):
-    """The least sample that so many are not above."""
+    """The smallest sample that this share of the samples does not exceed."""
     ordered = sorted(samples)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 class Devices:
-    """A program with caches, as a new user of a service each time."""
+    """A program with caches, each time for a new user of a service."""
 
     def __init__(self, binary, folder, program="sight", limits=None):
         self.program = os.path.join(os.path.dirname(binary), program)
@@ -43,7 +43,7 @@ class Devices:
         return self.environment()["STRATUS_WEB_AUTH_TOKEN"]
 
     def environment(self, second=None):
-        """What a new user's program needs; the second user is who they share with."""
+        """What a new user's program needs; the second user is the one with whom they share."""
         self._users += 1
         email = f"device{self._users}@example.org"
         self.service.command("user", "create", "--email", email,
@@ -58,7 +58,7 @@ class Devices:
                 "STRATUS_OPERATION_FOLDER": os.path.join(self.folder, f"work{self._users}")}
 
     def run(self, seconds, *arguments):
-        """The program's output, and how long it took from its start to its first line."""
+        """The program's output, and the time from its start to its first line."""
         second = self.second_user() if arguments[0] == "shopping" else None
         environment = self.environment(second)
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Saves of 1,000 active users beside those of 48, and what a user of ten records takes on the disk."""
+"""Saves of 1,000 active users compared with those of 48, and the disk space of a user with ten records."""
 import os
 import statistics
 
@@ -6,10 +6,10 @@ import messages
 from service import LIFTED, Service, progress
 
 FEW, MANY = 48, 1_000
-QUIET = 20  # users who save their records and nothing more: these are what is weighed
+QUIET = 20  # users who only save their records; the size of their files is measured
 RECORDS = 10
 CONNECTIONS = 16
-SAVES = 3_000  # of a turn
+SAVES = 3_000  # in a turn
 ZONE = "Items"
 
 LEAST_RATIO = 0.8
@@ -26,7 +26,7 @@ def account(service, number):
 
 
 def saves(accounts, number, identifiers):
-    """One record each, all users in turn; each user's database stays as large as it is."""
+    """One record for each user, in turns; the size of each database stays the same."""
     for index in range(SAVES):
         user = index % len(accounts)
         name = messages.first_names(f"user {user}", 1)
@@ -34,7 +34,7 @@ def saves(accounts, number, identifiers):
 
 
 def measure(binary, folder, generator, rounds):
-    """The table's lines, and whether they are as they should be."""
+    """The lines of the table, and whether the figures are within their bounds."""
     service = Service(binary, os.path.join(folder, "users"), limits=LIFTED)
     try:
         accounts = []
@@ -59,7 +59,7 @@ def measure(binary, folder, generator, rounds):
                                         service.process.pid, CONNECTIONS)
                 if number >= 0:
                     rates[count].append(done.per_second)
-        # Each is closed, which folds its log into its file.
+        # Each file is closed, which moves its log into it.
         service.stop()
         sizes = [os.path.getsize(service.database_file(quiet)) for quiet in accounts[MANY:]]
     finally:

@@ -1,4 +1,4 @@
-"""The works, each measured in rounds in which the product and its peers take turns."""
+"""The works, measured in rounds in which the product and its peers take turns."""
 import itertools
 
 import messages
@@ -13,7 +13,7 @@ CHANGED = '"recordChangeTag"'  # once for each record of an answer
 
 
 class Works:
-    """What the works share: the service, its peers, the rounds, and zones that are filled once."""
+    """What the works share: the service, the peers, the rounds, and the zones, which are filled once."""
 
     def __init__(self, service, generator, raw, etcd, figures, rounds, sizes):
         self.service, self.generator, self.figures = service, generator, figures
@@ -34,7 +34,7 @@ class Works:
         return account
 
     def zone_of(self, size):
-        """An account whose zone has so many records; and a token before its last ten changes."""
+        """An account whose zone has this many records, and a change token from before the last ten changes."""
         if size not in self._zones:
             account = self.account_with_zone()
             requests = messages.batches(account, "Items", size, f"zone {size}")
@@ -74,7 +74,7 @@ class Works:
         """One record a request at 1, 16 and 64 connections: each a user's own, then one user's."""
         groups = [(1, 1), (16, 16), (64, 64), (16, 1), (64, 1)]
         accounts = {group: [self.account_with_zone() for _ in range(group[1])] for group in groups}
-        for group in groups:  # until their logs have their usual length
+        for group in groups:  # until the logs have their usual length
             identifiers, names = messages.Names(f"warming {group}"), messages.Names(f"warm {group}")
             requests = [messages.save(account, "Items", [names.next()], [index], identifiers)
                         for index in range(SAVES_TO_WARM) for account in accounts[group]]
@@ -128,7 +128,7 @@ class Works:
     # W4
 
     def first_sync(self):
-        """A new device fetches a zone of 100,000 records, page after page, one connection."""
+        """A new device fetches a zone of 100,000 records, page by page, on one connection."""
         work = "W4 first sync"
         account, _ = self.zone_of(MIDDLE)
         requests, page_records = self._pages(account)
@@ -186,7 +186,7 @@ class Works:
         measure_sight(self, self.service.binary, self.generator.folder)
 
     def _have_indexes(self, size):
-        """Asks until the indexes are there, which are made when they are first asked for."""
+        """Repeats a query until its indexes exist, which are created at the first one."""
         account, _ = self.zone_of(size)
         for request, results in ((messages.query_by_title(account, "Items", 0), 10),
                                  (messages.query_by_count(account, "Items", 0), 20)):

@@ -25,7 +25,7 @@ enum Shoppers {
         }
         try await act(.add(text: "First"), on: alices)
         for await state in await bobs.states() where names(in: state).contains("First") { break }
-        // Both have been idle for longer than anything is gathered.
+        // Wait until both have been idle for longer than notifications are gathered.
         try await Task.sleep(for: .seconds(3))
         let clock = ContinuousClock()
         let screens = await bobs.states()

@@ -42,12 +42,12 @@ struct Sight {
         try cache.save(record)
     }
 
-    /// What README's example does: one record, and a first sync.
+    /// The example in README: one record, and a first sync.
     private static func firstSync() async throws {
         let cache = try cache("new")
         try save("hut-3", in: cache)
         try await cache.sync()
-        // Not kept in a buffer until the end.
+        // Otherwise the line would stay in a buffer until the end.
         FileHandle.standardOutput.write(Data("synced\n".utf8))
     }
 
@@ -65,7 +65,7 @@ struct Sight {
         while !isSeen, let ids = await changes.next() {
             isSeen = ids.contains { $0.recordName == "second" }
         }
-        // Both have been idle for longer than anything is gathered.
+        // Wait until both have been idle for longer than notifications are gathered.
         try await Task.sleep(for: .seconds(3))
         let clock = ContinuousClock()
         let writer = Task {

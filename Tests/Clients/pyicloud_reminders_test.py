@@ -60,7 +60,7 @@ def signed_in(origin):
 
 
 def reminders(origin, params):
-    """The Reminders service: everything that it does to one reminder."""
+    """The Reminders service: everything that it can do with one reminder."""
     base = f"{origin}/database/1/{Reminders._CONTAINER}/development/private"
     raw = CloudKitContainerClient(base, requests.Session(), dict(params))
     raw.raw_post(
@@ -170,7 +170,7 @@ def cloudkit(origin, params):
     )
     zone = CKZoneIDReq(zoneName="Trips")
 
-    # Every kind of value that the client knows, and pages that end inside what one request saved.
+    # Every kind of value that the client knows, and pages that end within the records of one request.
     fields = {
         "name": {"type": "STRING", "value": "Hut"},
         "beds": {"type": "INT64", "value": 3},
@@ -192,7 +192,7 @@ def cloudkit(origin, params):
     ).zones
     assert len(page.records) == 7 and page.moreComing
 
-    # Assets: up, in a record, and down again.
+    # An asset is uploaded, saved in a record, and downloaded.
     data = os.urandom(100_000)
     receipt = client.upload_asset(
         record_type="Hut", field_name="photo", record_name="hut-1", data=data, zone_id=zone
@@ -204,7 +204,7 @@ def cloudkit(origin, params):
     assert client.download_asset_bytes(url) == data
     assert b"".join(client.download_asset_stream(url, chunk_size=1_000)) == data
 
-    # Queries: over one zone and all, by each comparator that the client has for the fields.
+    # Queries in one zone and in all zones, with each comparator of the client.
     def matching(*filters, **options):
         query = CKQueryObject(recordType="Hut", filterBy=list(filters))
         return client.query(query=query, results_limit=5, **options)
@@ -224,7 +224,7 @@ def cloudkit(origin, params):
     both = {"type": "STRING_LIST", "value": ["x", "b"]}
     assert len(matching(condition("CONTAINS_ANY", "tags", both), zone_id=zone).records) == 5
 
-    # Errors have the client's form: a record's, a zone's.
+    # Errors of a record and of a zone arrive in the client's form.
     bad = {"beds": {"type": "INT64", "value": 1}, "name": {"type": "INT64", "value": 1}}
     try:
         client.modify(operations=[operation("create", "Hut", "bad", bad)], zone_id=zone)

@@ -91,7 +91,7 @@ def run(origin, container, key_id, key):
     names = [record["recordName"] for record in found.json()["records"]]
     assert names == ["hut-19", "hut-18", "hut-17", "hut-16", "hut-15"], found.text
 
-    # An empty body: GET, its hash in both ways.
+    # A GET with an empty body, whose hash is signed in both ways.
     path = f"{server.base}/public/zones/list"
     for body_hash in (None, ""):
         answer = server.session.get(
@@ -99,16 +99,16 @@ def run(origin, container, key_id, key):
         )
         assert answer.status_code == 200, answer.text
 
-    # The path signed without its query.
+    # The path is signed without its query.
     headers = server.signed(b"{}", path)
     answer = server.session.post(origin + path + "?x=1", data=b"{}", headers=headers, timeout=10)
     assert answer.status_code == 200, answer.text
-    # A repeated read is answered again; the signature is good for no other address.
+    # A repeated read is answered again; the signature is not valid for another address.
     again = server.session.post(origin + path + "?x=1", data=b"{}", headers=headers, timeout=10)
     assert again.status_code == 200 and again.json() == answer.json(), again.text
     refused(server.session.post(origin + path + "?x=2", data=b"{}", headers=headers, timeout=10))
 
-    # What must be refused, and alike.
+    # Requests that must be refused, all with the same error.
     old = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(minutes=11)
     refused(
         server.post(

@@ -2,6 +2,7 @@ import AppDevice
 import Foundation
 import ShoppingCore
 import StratusCache
+import StratusRuntime
 
 /// One user at one device: the open list, its screen, and what each command does.
 actor ShoppingSession {
@@ -101,14 +102,10 @@ actor ShoppingSession {
         }
         let store = store
         if account.localOnlyReason == nil, isOnline, try await store.hasUnsent {
-            await withTaskGroup { group in
-                // Not reaching the service now loses nothing: the next start sends it.
-                group.addTask { try? await store.sync() }
-                // Sleeping ends early when the sync is done.
-                group.addTask { try? await Task.sleep(for: .seconds(Self.farewellSeconds)) }
-                await group.next()
-                group.cancelAll()
-            }
+            // Not reaching the service now, or in time, loses nothing: the next start sends it.
+            try? await World.live.withTimeout(
+                seconds: Self.farewellSeconds, throwing: CancellationError()
+            ) { try await store.sync() }
         }
         try await store.close()
         await watching?.value

@@ -2,7 +2,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// A user with a private database, from an address of their own.
+/// A user with a private database and a separate network address.
 struct Person: Sendable {
     private let service: CloudService
     private let address = ContainerAddress(

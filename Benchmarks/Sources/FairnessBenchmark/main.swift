@@ -52,14 +52,14 @@ func besideGreedy(
                         counts.0 += 1
                     } else {
                         counts.1 += 1
-                        // Not what it was asked to wait: as rude a client as there may be.
+                        // Less than the service asked it to wait.
                         try? await Task.sleep(for: .milliseconds(5))
                     }
                 }
                 return counts
             }
         }
-        // The burst that a user may send after a pause is over by then.
+        // By then the burst that a user may send after a pause has ended.
         try await Task.sleep(for: .milliseconds(500))
         let times = try await body()
         group.cancelAll()

@@ -63,7 +63,7 @@ struct BareDownload {
         )
     }
 
-    /// The text of a key, as it stands in the JSON; the last one, which is the page's own.
+    /// The JSON text of the last occurrence of a key, which belongs to the page itself.
     private static func text(of key: String, in body: Data) throws -> String {
         guard let name = body.range(of: Data("\"\(key)\":\"".utf8), options: .backwards),
             let end = body[name.upperBound...].firstIndex(of: UInt8(ascii: "\""))

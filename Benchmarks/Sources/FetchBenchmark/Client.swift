@@ -2,7 +2,7 @@ import Foundation
 import StratusClient
 import Synchronization
 
-/// A device that knows nothing yet, and fetches a whole zone.
+/// A new device that fetches a whole zone.
 struct Client {
     static let zoneID = CKRecordZone.ID(zoneName: "Items", ownerName: CKCurrentUserDefaultName)
     static let container = "iCloud.org.example.Benchmark"
@@ -75,7 +75,7 @@ struct Client {
 
 /// The most memory that this process ever had, as Linux counts it (`VmHWM`).
 func peakKilobytes() -> Int {
-    // Where there is no such file, 0 stands in the table.
+    // If there is no such file, the table has 0.
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
     return Int(line.filter(\.isNumber)) ?? 0

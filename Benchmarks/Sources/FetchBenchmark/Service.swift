@@ -1,11 +1,11 @@
 import Foundation
 
-/// `stratus serve --dev --memory` in a process of its own, without limits of how much is asked.
+/// `stratus serve --dev --memory` in a separate process, without rate limits.
 final class Service {
     let url: String
     private let process = Process()
 
-    /// Starts the executable that lies beside this one; returns when it listens.
+    /// Starts the executable next to this one, and returns when it listens.
     init() throws {
         let names = [
             "requestsPerSecond", "requestsInBurst", "requestsPerSecondPerAddress",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One way of doing it, and how long it took.
+/// One way to do the work, and the times that it took.
 final class Variant {
     private let name: String
     private let work: () throws -> Void

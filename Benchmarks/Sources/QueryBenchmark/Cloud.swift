@@ -2,7 +2,7 @@ import StratusRecords
 import StratusService
 import StratusWire
 
-/// One user's private database, asked through the service's own face.
+/// One user's private database, used through the service's public interface.
 struct Cloud: Sendable {
     private let service: CloudService
     private let address = ContainerAddress(

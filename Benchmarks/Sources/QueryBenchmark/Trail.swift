@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusWire
 
-/// The records of the benchmark: of every zone, whatever its size, ten records are of each rare kind.
+/// The records of the benchmark. In every zone, regardless of its size, ten records are of each rare kind.
 enum Trail {
     static let type = "Trail"
 
@@ -31,7 +31,7 @@ enum Trail {
                 longitude: Double(mixed / 10_000 % 36_000) / 100 - 180)
     }
 
-    /// What is asked, how many records a page has, and how many it must give.
+    /// The queries, the size of a page, and the number of records that each must return.
     static let questions: [(name: String, query: QueryDictionary, limit: Int, count: Int)] = [
         (
             "equality, 10 results",

@@ -32,7 +32,7 @@ func spread(_ values: [Double], digits: Int = 2) -> String {
 
 // MARK: Saves with indexes and without
 
-// A type of which nothing is marked: its schema is there before its first record.
+// A type without marked fields: its schema exists before its first record.
 let plain = "Plain"
 _ = try await storage.directory.extendSchema(
     of: ContainerAddress(container: "iCloud.org.example.Benchmark", environment: .development),
@@ -42,7 +42,7 @@ _ = try await storage.directory.extendSchema(
     ].map { SchemaFieldRow(recordType: plain, field: $0.0, type: $0.1) })
 try await cloud.makeZone("Saves")
 var rates: [[Double]] = [[], []]
-// Marks allow indexes; queries ask for them.
+// Marks allow indexes; the queries cause them to be built.
 try await cloud.save([Trail.record(0, of: 1_000_000)], in: "Saves")
 for question in Trail.questions {
     _ = try await cloud.query(question.query, in: "Saves", limit: 1)
@@ -81,7 +81,7 @@ await cloud.waitUntilIdle()
 
 print("microseconds a query in \(sizes[0]) and \(sizes[1]) records, and the ratio by round")
 for question in Trail.questions {
-    // An index is made when it is first asked for.
+    // An index is built when a query first needs it.
     for size in sizes {
         while try await cloud.query(question.query, in: "Zone-\(size)", limit: question.limit)
             < question.count

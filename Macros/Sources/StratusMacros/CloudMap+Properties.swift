@@ -1,47 +1,47 @@
-// What `@CloudRecord` writes: the type of a property says what it is in the record.
+// The functions that the code of `@CloudRecord` calls: the type of a property decides what it is in the record.
 
 extension CloudMap {
-    /// A value that a record holds.
+    /// Maps a property whose value a record can hold.
     public func property<Value: CKRecordValueProtocol & Sendable>(
         _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
         default missing: Value? = nil
     ) -> Self { field(path, name, default: missing) }
 
-    /// An optional value.
+    /// Maps a property with an optional value.
     public func property<Value: CKRecordValueProtocol & Sendable>(
         _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
     ) -> Self { field(path, name) }
 
-    /// A value with a raw value.
+    /// Maps a property by its raw value.
     public func property<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value> & Sendable, _ name: String,
         default missing: Value? = nil
     ) -> Self where Value.RawValue: CKRecordValueProtocol { field(path, name, default: missing) }
 
-    /// An optional value with a raw value.
+    /// Maps an optional property by its raw value.
     public func property<Value: RawRepresentable & Sendable>(
         _ path: WritableKeyPath<Entity, Value?> & Sendable, _ name: String
     ) -> Self where Value.RawValue: CKRecordValueProtocol { field(path, name) }
 
-    /// A file.
+    /// Maps a property with a file as an asset.
     public func property(
         _ path: WritableKeyPath<Entity, URL?> & Sendable, _ name: String
     ) -> Self { asset(path, name) }
 
-    /// A reference.
+    /// Maps a property with another object as a reference.
     public func property<Target: CloudEntity>(
         _ path: WritableKeyPath<Entity, Target?> & Sendable, _ name: String
     ) -> Self { reference(path, name) }
 
-    /// A list of references.
+    /// Maps a property with other objects as a list of references.
     ///
-    /// - Parameter missing: an absent list is an empty one, whatever stands here.
+    /// - Parameter missing: not used: an absent list is read as an empty one.
     public func property<Target: CloudEntity>(
         _ path: WritableKeyPath<Entity, [Target]> & Sendable, _ name: String,
         default missing: [Target] = []
     ) -> Self { references(path, name) }
 
-    /// Anything else.
+    /// Refuses, when it is compiled, a property of any other type.
     @_disfavoredOverload
     @available(
         *, unavailable,

@@ -1,12 +1,12 @@
-// What the macro writes names types of both.
+// The code that the macro generates uses types of both modules.
 @_exported import Foundation
 @_exported import StratusMapping
 
-/// Writes the map of a type whose objects sync.
+/// Generates the ``CloudMap`` of a type whose objects sync.
 ///
-/// Every stored variable becomes a field of its own name: values that a record holds, optional ones,
-/// enumerations with raw values, files (`URL?`, an asset), other mapped objects and lists of them
-/// (references). An initial value that is a constant is the default where a record lacks the field.
+/// Every stored variable becomes a field with its name. It may be a value that a record can hold, an optional value, an
+/// enumeration with raw values, a file (`URL?`, an asset), another mapped object (a reference) or a list of those. A
+/// constant initial value is the default for records without the field.
 ///
 /// ```swift
 /// @CloudRecord
@@ -18,16 +18,16 @@
 /// }
 /// ```
 ///
-/// A struct gets its `syncID` and `changeDate` where it does not declare them, and conforms to
-/// ``CloudKeyed``, and to ``CloudCreatable`` where `Hut()` makes one. A final class declares them. On the
-/// ``CloudFields`` of a ``CloudObject`` only the map is written.
+/// A struct gets the properties `syncID` and `changeDate` unless it declares them; it conforms to ``CloudKeyed``, and
+/// also to ``CloudCreatable`` if it can be created without arguments, as in `Hut()`. A final class must declare the two
+/// properties. For the ``CloudFields`` of a ``CloudObject`` only the map is generated.
 ///
-/// What cannot be mapped is an error at its place, in one sentence. What goes wrong among types, such as a
-/// reference to one that is not set up, is thrown by ``CloudMapping``.
+/// A property that cannot be mapped is a compiler error in its line. Mistakes that concern several types, such as a
+/// reference to a type that is not set up, are thrown by ``CloudMapping``.
 ///
 /// - Parameters:
-///   - recordType: the type's name where it is left out, without `Fields` at its end.
-///   - isWeak: whether holders of references to an object go with it; see ``CloudMap/weak()``.
+///   - recordType: the record type; by default the name of the type, without `Fields` at its end.
+///   - isWeak: whether objects that refer to an object of this type are deleted with it; see ``CloudMap/weak()``.
 @attached(member, names: named(cloudMap), named(syncID), named(changeDate))
 @attached(extension, conformances: CloudEntity, CloudKeyed, CloudCreatable)
 public macro CloudRecord(_ recordType: String? = nil, isWeak: Bool = false) =
@@ -38,31 +38,31 @@ public macro CloudRecord(_ recordType: String? = nil, isWeak: Bool = false) =
 public macro CloudField(_ name: String? = nil) =
     #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// Says that a property holds the sync ID of an object, or the sync IDs of many: `String?` or `[String]`.
+/// Maps a property of the type `String?` or `[String]`, the sync IDs of other objects, as a reference or a list of them.
 @attached(peer)
 public macro CloudReference(to target: Any.Type, _ name: String? = nil) =
     #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// Keeps a property on this device.
+/// Leaves a property out of the map, so that its value stays on this device.
 @attached(peer)
 public macro CloudLocal() = #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// Leaves the object alone, both ways, for as long as this property is true.
+/// Marks a property of the type `Bool`: while it is true, the object is neither sent nor changed by a sync.
 @attached(peer)
 public macro CloudIgnore() = #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// The property that holds the name of the object's record, in place of `syncID`.
+/// Marks the property with the name of the object's record, used instead of `syncID`.
 @attached(peer)
 public macro CloudSyncID() = #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// The property that holds when the object was changed last, in place of `changeDate`.
+/// Marks the property with the date of the object's last change, used instead of `changeDate`.
 ///
-/// - Parameter name: the field that carries it to other devices.
+/// - Parameter name: the field of the record in which the date is stored.
 @attached(peer)
 public macro CloudChangeDate(_ name: String = "changeDate") =
     #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
-/// The static property that holds what stands for an absent object of this type; see
+/// Marks the static property with the object that takes the place of an absent one of this type; see
 /// ``CloudMap/placeholder(_:)``.
 @attached(peer)
 public macro CloudPlaceholder() = #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")

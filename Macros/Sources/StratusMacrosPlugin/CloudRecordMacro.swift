@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@CloudRecord`.
+/// The implementation of `@CloudRecord`.
 public struct CloudRecordMacro: MemberMacro, ExtensionMacro {
     public static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -10,7 +10,7 @@ public struct CloudRecordMacro: MemberMacro, ExtensionMacro {
     ) throws -> [DeclSyntax] {
         let type = MappedType(node, declaration)
         for problem in type.problems { context.diagnose(problem) }
-        // A map with a hole would say of each object that it changed.
+        // With an incomplete map every object would count as changed.
         return type.problems.isEmpty ? type.members : []
     }
 
@@ -31,7 +31,7 @@ public struct CloudRecordMacro: MemberMacro, ExtensionMacro {
 }
 
 extension MappedType {
-    /// What is written into the type.
+    /// The members that are added to the type.
     var members: [DeclSyntax] {
         let entity = kind == .fields ? "CloudObject<\(name)>" : name
         var lines = [
@@ -55,10 +55,10 @@ extension MappedType {
         return members
     }
 
-    /// What the type is then.
+    /// The protocols to which the type conforms.
     var protocols: [String] {
         guard kind != .fields else { return [] }
-        // The first one, too, is written down: the compiler looks for it while it reads the map.
+        // `CloudEntity` follows from the others, but the compiler looks for it while it checks the map.
         var protocols = ["CloudEntity"]
         if syncID == nil || changeDate == nil { protocols.append("CloudKeyed") }
         if isCreatable { protocols.append("CloudCreatable") }
@@ -67,7 +67,7 @@ extension MappedType {
 }
 
 extension MappedProperty {
-    /// Its line of the map.
+    /// The property's line of the map.
     var call: String {
         if let target {
             return

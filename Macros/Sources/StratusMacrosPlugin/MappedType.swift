@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A type that `@CloudRecord` stands on, as far as its syntax says.
+/// A type with `@CloudRecord`, as far as its syntax describes it.
 struct MappedType {
     enum Kind {
         /// A struct that is an entity.
@@ -14,7 +14,7 @@ struct MappedType {
 
     private(set) var kind = Kind.value
     private(set) var name = ""
-    /// With a space behind it.
+    /// The access level with a space after it, such as `public `; empty if there is none.
     private(set) var access = ""
     private(set) var recordType = ""
     private(set) var isWeak = false
@@ -24,7 +24,7 @@ struct MappedType {
     private(set) var changeDate: (property: String, field: String)?
     private(set) var placeholder: String?
     private(set) var problems: [Diagnostic] = []
-    /// Names of all variables.
+    /// The names of all variables.
     private var variables: Set<String> = []
     private var hasUnsetVariable = false
     private var initializers: [InitializerDeclSyntax] = []
@@ -42,13 +42,15 @@ struct MappedType {
         }
         checkKeys(declaration)
         if problems.isEmpty, properties.isEmpty {
-            report("Give \(name) a variable: a record without fields has nothing to sync.", node)
+            report(
+                "\(name) has no variable, and a record without fields has nothing to sync; give it one.",
+                node)
         }
     }
 
     func declares(_ variable: String) -> Bool { variables.contains(variable) }
 
-    /// Whether `init()` is there, as far as others may call it.
+    /// Whether the type has an `init()` with its own access level.
     var isCreatable: Bool {
         let isPublic = access == "public "
         if initializers.isEmpty { return !hasUnsetVariable && !isPublic }
@@ -84,14 +86,20 @@ struct MappedType {
             parameters = type.genericParameterClause
             kind = .object
             if !type.modifiers.has(.final) {
-                report("Make the class \(name) final: its objects sync from any thread.", type.name)
+                report(
+                    "The class \(name) is not final, and its objects sync from any thread; make it final.",
+                    type.name)
             }
         } else {
-            report("Put @CloudRecord on a struct or on a final class.", node)
+            report(
+                "@CloudRecord is on something other than a struct or a class; put it on a struct or"
+                    + " a final class.", node)
             return false
         }
         if let parameters {
-            report("Map a type without generic parameters: \(name) has some.", parameters)
+            report(
+                "\(name) has generic parameters, with which no type can be mapped; remove them.",
+                parameters)
         }
         access =
             declaration.modifiers.has(.public)
@@ -107,7 +115,8 @@ struct MappedType {
         for argument in node.labelled {
             if argument.label?.text == "isWeak" {
                 guard let value = argument.expression.as(BooleanLiteralExprSyntax.self) else {
-                    report("Write true or false for isWeak.", argument.expression)
+                    report(
+                        "isWeak is neither true nor false; write one of them.", argument.expression)
                     continue
                 }
                 isWeak = value.literal.text == "true"
@@ -117,34 +126,35 @@ struct MappedType {
         }
     }
 
-    /// The name that a string says; nil for `nil`, and for what is no name.
+    /// The name in a string literal; nil for `nil`, and, after an error is reported, for anything else.
     private mutating func readName(_ expression: ExprSyntax, _ what: String) -> String? {
         if expression.is(NilLiteralExprSyntax.self) { return nil }
         guard let text = expression.as(StringLiteralExprSyntax.self)?.representedLiteralValue else {
-            report("Write the name of the \(what) as a string.", expression)
+            report("The name of the \(what) is not a string; write it as one.", expression)
             return nil
         }
         guard FieldName.isValid(text) else {
             report(
-                "Name the \(what) by a letter, then letters, digits and underscores.", expression)
+                "“\(text)” cannot be the name of a \(what); write a letter, then letters, digits and"
+                    + " underscores.", expression)
             return nil
         }
         return text
     }
 
-    /// A class and the properties of a `CloudObject` have their keys where they must be.
+    /// Checks that a class has a sync ID and a change date.
     private mutating func checkKeys(_ declaration: some DeclGroupSyntax) {
         guard kind == .object else { return }
         let place = declaration.as(ClassDeclSyntax.self)?.name ?? .identifier("")
         if syncID == nil, !declares("syncID") {
             report(
-                "Declare syncID in \(name), or mark the property that holds the sync ID @CloudSyncID.",
-                place)
+                "\(name) has no syncID; declare it, or mark the property that holds the sync ID"
+                    + " @CloudSyncID.", place)
         }
         if changeDate == nil, !declares("changeDate") {
             report(
-                "Declare changeDate in \(name), or mark the property that holds the date of the last"
-                    + " change @CloudChangeDate.", place)
+                "\(name) has no changeDate; declare it, or mark the property that holds the date of"
+                    + " the last change @CloudChangeDate.", place)
         }
     }
 
@@ -157,7 +167,9 @@ struct MappedType {
         }
         for binding in variable.bindings {
             guard let pattern = binding.pattern.as(IdentifierPatternSyntax.self) else {
-                report("Declare the properties one by one, each with a name.", binding.pattern)
+                report(
+                    "Several properties are declared as one; declare each with its own name.",
+                    binding.pattern)
                 continue
             }
             let name = pattern.identifier.text
@@ -175,7 +187,9 @@ struct MappedType {
         guard let first = marks.first else { return }
         let name = variable.bindings.first?.pattern.trimmedDescription ?? ""
         guard first.kind == .placeholder else {
-            return report("Mark a property of each object: \(name) is static.", first.node)
+            return report(
+                "\(name) is static, and its mark is for a property of each object; remove the mark.",
+                first.node)
         }
         placeholder = name
     }
@@ -183,7 +197,8 @@ struct MappedType {
     private mutating func read(_ property: Property, _ marks: [Mark]) {
         let name = property.name
         if marks.count > 1 {
-            return report("Mark \(name) once: its marks contradict each other.", marks[1].node)
+            return report(
+                "\(name) has several marks, which contradict each other; keep one.", marks[1].node)
         }
         let mark = marks.first
         switch mark?.kind {
@@ -193,7 +208,7 @@ struct MappedType {
             return
         case .placeholder:
             return report(
-                "Make \(name) static: the placeholder stands for all absent objects.",
+                "\(name) is not static, and the placeholder is one for all absent objects; make it static.",
                 property.place)
         default: break
         }
@@ -201,13 +216,15 @@ struct MappedType {
         if !isKey, name == "syncID" || name == "changeDate" {
             guard kind == .fields else { return }
             return report(
-                "Rename \(name): the CloudObject around these properties has it.", property.place)
+                "The CloudObject around these properties has \(name) already; rename this one.",
+                property.place)
         }
         guard property.isStored || mark != nil else { return }
         if let sentence = property.trouble { return report(sentence, property.place) }
         if isKey, kind == .fields {
             return report(
-                "Remove \(name): the CloudObject around these properties has it.", property.place)
+                "The CloudObject around these properties has a property for this mark; remove \(name).",
+                property.place)
         }
         switch mark?.kind {
         case .syncID: syncID = name
@@ -243,8 +260,8 @@ struct MappedType {
         if mapped.target != nil {
             guard let type = property.typeText, ["String?", "[String]"].contains(type) else {
                 return report(
-                    "Declare \(property.name) as String? or [String]: it holds sync IDs.",
-                    property.place)
+                    "\(property.name) is for sync IDs, and is neither String? nor [String]; declare it as"
+                        + " one of these.", property.place)
             }
             mapped.isList = type == "[String]"
         } else if let sentence = property.typeTrouble {
@@ -254,8 +271,9 @@ struct MappedType {
         }
         if !FieldName.isValid(mapped.field) {
             return report(
-                "Name the field of \(property.name) with @CloudField: a field's name is a letter, then"
-                    + " letters, digits and underscores.", property.place)
+                "\(property.name) cannot be the name of a field; give the field another one with"
+                    + " @CloudField: a letter, then letters, digits and underscores.",
+                property.place)
         }
         claim(mapped.field, property)
         properties.append(mapped)
@@ -266,7 +284,8 @@ struct MappedType {
             !takenFields.insert(field).inserted || (field == "changeDate" && changeDate == nil)
         if isTaken {
             report(
-                "Name the field of \(property.name) otherwise: \(field) is taken.", property.place)
+                "The field's name \(field) is taken; give the field of \(property.name) another one.",
+                property.place)
         }
     }
 }
@@ -275,9 +294,9 @@ struct MappedType {
 struct MappedProperty {
     var name: String
     var field: String
-    /// The type that sync IDs name, as it is written.
+    /// The type of the objects that sync IDs identify, as it is written.
     var target: String?
     var isList = false
-    /// The value where a record lacks the field, as it is written.
+    /// The value for records without the field, as it is written.
     var missing: String?
 }

@@ -15,7 +15,7 @@ struct Mark {
     var kind: Kind
     var node: AttributeSyntax
 
-    /// The marks of a variable; what else stands on it is left alone.
+    /// The marks of a variable; other attributes are ignored.
     static func all(of variable: VariableDeclSyntax) -> [Mark] {
         variable.attributes.compactMap { element in
             guard case .attribute(let node) = element else { return nil }
@@ -26,7 +26,7 @@ struct Mark {
 }
 
 extension AttributeSyntax {
-    /// Its arguments.
+    /// The arguments of the attribute.
     var labelled: [LabeledExprSyntax] {
         guard case .argumentList(let list) = arguments else { return [] }
         return Array(list)

@@ -7,7 +7,7 @@ struct StratusMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [CloudRecordMacro.self, MarkMacro.self]
 }
 
-/// A mark on a property: it writes nothing itself.
+/// The implementation of the marks on properties, which generate no code themselves.
 public struct MarkMacro: PeerMacro {
     public static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,

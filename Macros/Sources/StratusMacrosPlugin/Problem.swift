@@ -1,7 +1,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// What cannot be mapped: one sentence, at its place.
+/// An error in a type that cannot be mapped.
 struct Problem: DiagnosticMessage {
     let message: String
     var diagnosticID: MessageID { MessageID(domain: "Stratus", id: "CloudRecord") }
@@ -14,9 +14,9 @@ extension Diagnostic {
     }
 }
 
-/// Names of fields and record types.
+/// The rule for names of fields and record types.
 enum FieldName {
-    /// Whether it is a letter, then letters, digits and underscores.
+    /// Whether the name is a letter followed by letters, digits and underscores.
     static func isValid(_ name: String) -> Bool {
         guard let first = name.utf8.first, isLetter(first) else { return false }
         return name.utf8.dropFirst().allSatisfy {

@@ -25,29 +25,31 @@ struct Property {
         }
     }
 
-    /// Whether it has storage of its own.
+    /// Whether the property is stored, not computed.
     var isStored: Bool {
         guard let block = binding.accessorBlock else { return true }
         if case .getter = block.accessors { return false }
         return accessors.allSatisfy { $0 == .willSet || $0 == .didSet }
     }
 
-    /// Why nothing can be written into it.
+    /// Why the property cannot be set from a record; nil if it can.
     var trouble: String? {
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
-            return "Make \(name) a variable, or mark it @CloudLocal: what comes from the cloud is"
-                + " written into it."
+            return "\(name) is a constant, and what comes from the cloud is written into it; make"
+                + " it a variable, or mark it @CloudLocal."
         }
         if variable.modifiers.has(.lazy) {
-            return "Mark \(name) @CloudLocal: a lazy property is made on this device."
+            return "\(name) is lazy, so each device makes its own value; mark it @CloudLocal."
         }
         if !isStored, !accessors.contains(where: { $0 == .set || $0 == ._modify }) {
-            return "Give \(name) a setter: what comes from the cloud is written into it."
+            return "\(name) has no setter, and what comes from the cloud is written into it; give"
+                + " it one."
         }
         return nil
     }
 
-    /// Why no record holds it, as far as the syntax says; the compiler knows the rest.
+    /// Why a record cannot hold the property, as far as its syntax shows; nil if nothing is wrong with it. The compiler
+    /// finds the other cases.
     var typeTrouble: String? {
         guard let type else { return nil }
         return Self.trouble(name, type, depth: 0)
@@ -60,8 +62,8 @@ struct Property {
 
     private static func trouble(_ name: String, _ type: TypeSyntax, depth: Int) -> String? {
         let unheld =
-            "Mark \(name) @CloudLocal, or give it another type: a record holds no"
-            + " \(type.trimmedDescription)."
+            "\(name) has values of the type \(type.trimmedDescription), which a record cannot"
+            + " hold; mark it @CloudLocal, or give it another type."
         if let optional = type.as(OptionalTypeSyntax.self) {
             return depth > 0 ? unheld : trouble(name, optional.wrappedType, depth: 1)
         }
@@ -74,12 +76,12 @@ struct Property {
         if named.name.text == "URL" {
             return depth == 1
                 ? nil
-                : "Declare \(name) as URL?: a file is an asset, one to a field, and may be absent."
+                : "The file \(name) is an asset, of which a field has one or none; declare it as URL?."
         }
         return foreign.contains(named.name.text) ? unheld : nil
     }
 
-    /// Its initial value, where it is the same whenever it is asked.
+    /// The initial value, if it is a constant.
     var constant: String? {
         guard let value = binding.initializer?.value, Self.isConstant(value) else { return nil }
         return value.trimmedDescription
@@ -96,7 +98,7 @@ struct Property {
             return isConstant(negative.expression)
         }
         if let member = value.as(MemberAccessExprSyntax.self) {
-            // A case; `.now` would be the time of the first look at the map.
+            // A case of an enumeration; `.now` would be the time at which the map is first read.
             let name = member.declName.baseName.text
             return name != "now" && (member.base?.is(DeclReferenceExprSyntax.self) ?? true)
         }

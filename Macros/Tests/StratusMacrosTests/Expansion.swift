@@ -28,7 +28,7 @@ func expectExpansion(
         })
 }
 
-/// Expands the macro in a type that cannot be mapped: the type stays as it is, and one sentence says why.
+/// Expands the macro in a type that cannot be mapped: the type is left unchanged, and one error says why.
 func expectProblem(
     _ sentence: String, line: Int, column: Int, in source: String, strippedOfMarks stripped: String,
     at location: SourceLocation = #_sourceLocation

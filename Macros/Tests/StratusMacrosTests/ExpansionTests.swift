@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What `@CloudRecord` writes.
+/// The code that `@CloudRecord` generates.
 @Suite struct ExpansionTests {
     @Test func structGetsMapAndKeys() {
         expectExpansion(
@@ -133,7 +133,7 @@ import Testing
             """)
     }
 
-    /// A default is read once: what differs from time to time is none.
+    /// A default is read once, so a value that differs each time cannot be one.
     @Test func onlyConstantsAreDefaults() {
         expectExpansion(
             of: """

@@ -8,7 +8,7 @@ enum Rank: String, Sendable {
     case keeper
 }
 
-/// A value with everything that the macro writes by itself.
+/// A struct for which the macro generates everything.
 @CloudRecord
 struct Guest {
     var name = ""
@@ -57,7 +57,7 @@ final class Keeper {
     }
 }
 
-/// Types of the macro on two devices.
+/// Types with the macro, synced between two devices.
 @Suite(.timeLimit(.minutes(2))) struct MacroTypesTests {
     let cloud = TestCloud()
 

@@ -1,7 +1,7 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What cannot be mapped: one sentence, at its place.
+/// A type or property that cannot be mapped is an error in its line.
 @Suite struct ProblemTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var variable: String
@@ -15,66 +15,72 @@ import Testing
     @Test(arguments: [
         Case(
             variable: "let name: String",
-            sentence: "Make name a variable, or mark it @CloudLocal: what comes from the cloud is"
-                + " written into it."),
+            sentence: "name is a constant, and what comes from the cloud is written into it; make"
+                + " it a variable, or mark it @CloudLocal."),
         Case(
             variable: "lazy var name = 1",
-            sentence: "Mark name @CloudLocal: a lazy property is made on this device.", column: 14),
+            sentence: "name is lazy, so each device makes its own value; mark it @CloudLocal.",
+            column: 14),
         Case(
             variable: "var names: [String: Int] = [:]",
-            sentence: "Mark names @CloudLocal, or give it another type: a record holds no"
-                + " [String: Int].", column: 16),
+            sentence: "names has values of the type [String: Int], which a record cannot hold;"
+                + " mark it @CloudLocal, or give it another type.", column: 16),
         Case(
             variable: "var names: [Int?] = []",
-            sentence: "Mark names @CloudLocal, or give it another type: a record holds no Int?.",
-            column: 16),
+            sentence: "names has values of the type Int?, which a record cannot hold; mark it"
+                + " @CloudLocal, or give it another type.", column: 16),
         Case(
             variable: "var pair: (Int, Int) = (1, 2)",
             sentence:
-                "Mark pair @CloudLocal, or give it another type: a record holds no (Int, Int).",
-            column: 15),
+                "pair has values of the type (Int, Int), which a record cannot hold; mark it"
+                + " @CloudLocal, or give it another type.", column: 15),
         Case(
             variable: "var photo: URL",
             sentence:
-                "Declare photo as URL?: a file is an asset, one to a field, and may be absent.",
+                "The file photo is an asset, of which a field has one or none; declare it as URL?.",
             column: 16),
         Case(
             variable: "var (a, b) = (1, 2)",
-            sentence: "Declare the properties one by one, each with a name."),
+            sentence: "Several properties are declared as one; declare each with its own name."),
         Case(
             variable: "@CloudField(\"a b\") var name = 1",
-            sentence: "Name the field by a letter, then letters, digits and underscores.",
-            column: 17,
+            sentence: "“a b” cannot be the name of a field; write a letter, then letters, digits"
+                + " and underscores.", column: 17,
             stripped: "var name = 1"),
         Case(
             variable: "@CloudField var name: Int { 1 }",
-            sentence: "Give name a setter: what comes from the cloud is written into it.",
-            column: 21,
+            sentence: "name has no setter, and what comes from the cloud is written into it; give"
+                + " it one.", column: 21,
             stripped: "var name: Int { 1 }"),
         Case(
             variable: "@CloudReference(to: Valley.self) var ids = [String]()",
-            sentence: "Declare ids as String? or [String]: it holds sync IDs.", column: 42,
+            sentence: "ids is for sync IDs, and is neither String? nor [String]; declare it as"
+                + " one of these.", column: 42,
             stripped: "var ids = [String]()"),
         Case(
             variable: "@CloudField(\"other\") var name = 1",
-            sentence: "Name the field of name otherwise: other is taken.", column: 30,
+            sentence: "The field's name other is taken; give the field of name another one.",
+            column: 30,
             stripped: "var name = 1"),
         Case(
             variable: "var _name = 1",
-            sentence: "Name the field of _name with @CloudField: a field's name is a letter, then"
-                + " letters, digits and underscores."),
+            sentence: "_name cannot be the name of a field; give the field another one with"
+                + " @CloudField: a letter, then letters, digits and underscores."),
         Case(
             variable: "@CloudPlaceholder var name = 1",
-            sentence: "Make name static: the placeholder stands for all absent objects.",
+            sentence:
+                "name is not static, and the placeholder is one for all absent objects; make it static.",
             column: 27,
             stripped: "var name = 1"),
         Case(
             variable: "@CloudLocal static let name = 1",
-            sentence: "Mark a property of each object: name is static.", column: 5,
+            sentence:
+                "name is static, and its mark is for a property of each object; remove the mark.",
+            column: 5,
             stripped: "static let name = 1"),
         Case(
             variable: "@CloudLocal @CloudField var name = 1",
-            sentence: "Mark name once: its marks contradict each other.", column: 17,
+            sentence: "name has several marks, which contradict each other; keep one.", column: 17,
             stripped: "var name = 1"),
     ])
     func unmappablePropertyIsAnErrorAtItsPlace(given: Case) {
@@ -98,20 +104,24 @@ import Testing
 
     @Test func typesThatCannotBeMappedAreErrors() {
         expectTypeProblem(
-            "Put @CloudRecord on a struct or on a final class.", line: 1, column: 1,
+            "@CloudRecord is on something other than a struct or a class; put it on a struct or"
+                + " a final class.", line: 1, column: 1,
             before: "@CloudRecord", type: "enum Hut {\n    case small\n}")
         expectTypeProblem(
-            "Map a type without generic parameters: Hut has some.", line: 2, column: 11,
+            "Hut has generic parameters, with which no type can be mapped; remove them.", line: 2,
+            column: 11,
             before: "@CloudRecord", type: "struct Hut<Kind> {\n    var name = 1\n}")
         expectTypeProblem(
-            "Give Hut a variable: a record without fields has nothing to sync.", line: 1, column: 1,
+            "Hut has no variable, and a record without fields has nothing to sync; give it one.",
+            line: 1, column: 1,
             before: "@CloudRecord", type: "struct Hut {\n}")
         expectTypeProblem(
-            "Name the record type by a letter, then letters, digits and underscores.", line: 1,
-            column: 14, before: "@CloudRecord(\"9 lives\")",
+            "“9 lives” cannot be the name of a record type; write a letter, then letters, digits and"
+                + " underscores.", line: 1, column: 14, before: "@CloudRecord(\"9 lives\")",
             type: "struct Hut {\n    var name = 1\n}")
         expectTypeProblem(
-            "Rename syncID: the CloudObject around these properties has it.", line: 3, column: 9,
+            "The CloudObject around these properties has syncID already; rename this one.", line: 3,
+            column: 9,
             before: "@CloudRecord",
             type: "struct HutFields: CloudFields {\n    var syncID: String?\n}")
     }
@@ -126,7 +136,7 @@ import Testing
     }
 
     @Test func everyMistakeOfATypeIsReported() {
-        let declare = "or mark the property that holds the"
+        let mark = "declare it, or mark the property that holds the"
         expectExpansion(
             of: """
                 @CloudRecord
@@ -141,14 +151,14 @@ import Testing
             """,
             problems: [
                 DiagnosticSpec(
-                    message: "Make the class Tool final: its objects sync from any thread.",
-                    line: 2,
+                    message:
+                        "The class Tool is not final, and its objects sync from any thread; make it final.",
+                    line: 2, column: 7),
+                DiagnosticSpec(
+                    message: "Tool has no syncID; \(mark) sync ID @CloudSyncID.", line: 2,
                     column: 7),
                 DiagnosticSpec(
-                    message: "Declare syncID in Tool, \(declare) sync ID @CloudSyncID.", line: 2,
-                    column: 7),
-                DiagnosticSpec(
-                    message: "Declare changeDate in Tool, \(declare) date of the last change"
+                    message: "Tool has no changeDate; \(mark) date of the last change"
                         + " @CloudChangeDate.", line: 2, column: 7),
             ])
     }

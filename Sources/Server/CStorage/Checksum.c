@@ -21,11 +21,11 @@ static uint64_t little_endian(uint64_t number) {
 #endif
 }
 
-// Castagnoli's polynomial, its bits reversed.
+// Castagnoli's polynomial with its bits reversed.
 #define POLYNOMIAL 0x82F63B78u
 
 uint32_t stratus_crc32c_by_table(uint32_t checksum, const void *bytes, size_t count) {
-    // Filled anew for each call: half a microsecond, on machines that have no instruction for it.
+    // Filled at each call, which takes half a microsecond, only on machines without the instruction.
     uint32_t table[256];
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t entry = byte;
@@ -71,7 +71,7 @@ static int has_instruction(void) {
 
 #if defined(BY_INSTRUCTION)
 
-// The checksum is inverted before and after.
+// The functions that call this one invert the checksum before and after it.
 BY_INSTRUCTION static inline uint32_t steps(uint32_t checksum, const void *bytes, size_t count) {
     const unsigned char *next = bytes;
     for (; count >= 8; count -= 8, next += 8) {
@@ -96,7 +96,8 @@ BY_INSTRUCTION static uint32_t counted_by_instruction(
     return ~steps(STEP_64(~checksum, (uint64_t)count), bytes, count);
 }
 
-// 0: not looked yet, 1: there is none, 2: there is one. Threads that look at once find the same.
+// Whether the processor has the instruction: 0 not known yet, 1 no, 2 yes. Threads that find out at the same time
+// get the same answer.
 static int looked;
 
 static int is_known(void) {

@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 int stratus_empty_log(struct sqlite3 *connection) {
-    // Whoever else reads the file is not waited for.
+    // The checkpoint does not wait for other readers of the file.
     if (sqlite3_busy_timeout(connection, 0) != SQLITE_OK) { return 0; }
     int mode = SQLITE_CHECKPOINT_TRUNCATE;
     if (sqlite3_wal_checkpoint_v2(connection, NULL, mode, NULL, NULL) != SQLITE_OK) { return 0; }

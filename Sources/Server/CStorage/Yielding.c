@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <sqlite3.h>
 
-// Of this thread.
+// How often this thread has yielded.
 static _Thread_local int64_t yields;
 
 void stratus_yield(void) {

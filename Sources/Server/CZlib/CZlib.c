@@ -1,6 +1,6 @@
 #include "CZlib.h"
 
-// The window's bits, and the signs of the formats, which zlib adds to them.
+// The number of the window's bits, and the numbers of the formats, which are added to it.
 enum { windowBits = 15, gzip = 16, anyFormat = 32, memoryLevel = 8 };
 
 int stratus_deflate_begin(z_stream *stream, int level) {

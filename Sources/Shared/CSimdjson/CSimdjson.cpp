@@ -1,5 +1,5 @@
-// A thin C border around simdjson's DOM parser. No exception crosses it: simdjson is used through its
-// error codes, and the only other thing that could throw, an allocation, is made with nothrow.
+// A thin C interface to simdjson's DOM parser. It throws no exceptions: simdjson is used through its error codes, and
+// memory, the only other thing that could throw, is allocated with nothrow.
 
 #include "CSimdjson.h"
 
@@ -22,7 +22,7 @@ struct stratus_json_document {
 
 namespace {
 
-// Parsers are costly to make (their buffers are several times the body), so a few small ones are kept.
+// Parsers are costly to create (their buffers are several times as large as the body), so a few small ones are kept.
 constexpr size_t kept_parsers = 4;
 constexpr size_t kept_capacity = 512 * 1024;
 constexpr size_t least_capacity = 16 * 1024;

@@ -1,32 +1,10 @@
 #include "FaultFiles.h"
+#include "FileImage.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SECTOR 512
-
-// A write or, where `bytes` is null, a change of size to `offset`.
-typedef struct change {
-    struct change *next;
-    sqlite3_int64 offset;
-    size_t count;
-    unsigned char *bytes;
-} change;
-
-// What the disk has of a file, and what it was told since.
-typedef struct image {
-    struct image *next;
-    char *path;
-    unsigned char *bytes;
-    size_t count;
-    change *first;
-    change *last;
-    // Whether the name is on the disk, and whether it was taken away since.
-    int is_named;
-    int is_deleted;
-} image;
 
 struct fault_folder {
     struct fault_folder *next;
@@ -52,61 +30,12 @@ typedef struct fault_file {
     sqlite3_file *real;
 } fault_file;
 
-// Guards everything below and every folder and image. Folders and images are never freed while a file
-// may name them: tests are few and small.
+// Protects everything below, and every folder and image. Folders and images are not freed while a file may refer to
+// them: tests are few and small.
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static fault_folder *folders;
 static sqlite3_vfs *real_vfs;
 static sqlite3_vfs fault_vfs;
-
-static void must(const void *memory) {
-    if (!memory) { abort(); }
-}
-
-static void forget_changes(image *image) {
-    while (image->first) {
-        change *gone = image->first;
-        image->first = gone->next;
-        free(gone->bytes);
-        free(gone);
-    }
-    image->last = NULL;
-}
-
-static void resize(unsigned char **bytes, size_t *count, size_t wanted) {
-    if (wanted > *count) {
-        *bytes = realloc(*bytes, wanted);
-        must(*bytes);
-        memset(*bytes + *count, 0, wanted - *count);
-    }
-    *count = wanted;
-}
-
-static void apply(
-    unsigned char **bytes, size_t *count, sqlite3_int64 offset, const unsigned char *written,
-    size_t length) {
-    if (length == 0) { return; }
-    if (*count < (size_t)offset + length) { resize(bytes, count, (size_t)offset + length); }
-    memcpy(*bytes + offset, written, length);
-}
-
-static void note(image *image, sqlite3_int64 offset, const void *bytes, size_t count) {
-    change *added = calloc(1, sizeof(change));
-    must(added);
-    added->offset = offset;
-    added->count = count;
-    if (bytes) {
-        added->bytes = malloc(count + 1);
-        must(added->bytes);
-        memcpy(added->bytes, bytes, count);
-    }
-    if (image->last) {
-        image->last->next = added;
-    } else {
-        image->first = added;
-    }
-    image->last = added;
-}
 
 // Whether an operation fails now.
 static int fails(fault_folder *folder, unsigned kind) {
@@ -120,7 +49,7 @@ static int fails(fault_folder *folder, unsigned kind) {
     return 1;
 }
 
-// Calls whoever waits for this operation. Not under the guard: the body asks this file's functions.
+// Calls the body that waits for this operation, without holding `guard`, because the body calls functions of this file.
 static void interrupt(fault_folder *folder, unsigned kind) {
     void (*body)(void *context) = NULL;
     void *context = NULL;
@@ -163,7 +92,7 @@ static int file_write(sqlite3_file *base, const void *bytes, int count, sqlite3_
         code = file->folder->error == fault_disk_full ? SQLITE_FULL : SQLITE_IOERR_WRITE;
     } else {
         code = file->real->pMethods->xWrite(file->real, bytes, count, offset);
-        if (code == SQLITE_OK) { note(file->image, offset, bytes, (size_t)count); }
+        if (code == SQLITE_OK) { fault_image_note(file->image, offset, bytes, (size_t)count); }
     }
     pthread_mutex_unlock(&guard);
     return code;
@@ -173,16 +102,9 @@ static int file_truncate(sqlite3_file *base, sqlite3_int64 size) {
     fault_file *file = (fault_file *)base;
     pthread_mutex_lock(&guard);
     int code = file->real->pMethods->xTruncate(file->real, size);
-    if (code == SQLITE_OK) { note(file->image, size, NULL, 0); }
+    if (code == SQLITE_OK) { fault_image_note(file->image, size, NULL, 0); }
     pthread_mutex_unlock(&guard);
     return code;
-}
-
-// A log's first synchronisation is one of its folder's names too.
-static void sync_names(fault_folder *folder) {
-    for (image *image = folder->images; image; image = image->next) {
-        image->is_named = !image->is_deleted;
-    }
 }
 
 static int file_sync(sqlite3_file *base, int flags) {
@@ -191,29 +113,21 @@ static int file_sync(sqlite3_file *base, int flags) {
     pthread_mutex_lock(&guard);
     int code = SQLITE_OK;
     if (fails(file->folder, fault_sync)) {
-        forget_changes(file->image);
+        fault_image_forget_changes(file->image);
         code = SQLITE_IOERR_FSYNC;
     } else if (file->folder && file->folder->ignores_syncs) {
-        // It says that it is done.
+        // Reports success without synchronising.
     } else {
-        image *image = file->image;
-        for (change *change = image->first; change; change = change->next) {
-            if (change->bytes) {
-                apply(
-                    &image->bytes, &image->count, change->offset, change->bytes, change->count);
-            } else {
-                resize(&image->bytes, &image->count, (size_t)change->offset);
-            }
-        }
-        forget_changes(image);
-        if (file->is_log && file->folder) { sync_names(file->folder); }
+        fault_image_synchronise(file->image);
+        // When a log is synchronised, so are the names in its folder.
+        if (file->is_log && file->folder) { fault_image_synchronise_names(file->folder->images); }
     }
     pthread_mutex_unlock(&guard);
     (void)flags;
     return code;
 }
 
-// The rest is the system's.
+// Everything else is passed to the system's VFS.
 
 #define REAL(base) (((fault_file *)(base))->real)
 
@@ -236,7 +150,7 @@ static int file_sector_size(sqlite3_file *base) {
     return REAL(base)->pMethods->xSectorSize(REAL(base));
 }
 static int file_characteristics(sqlite3_file *base) {
-    // What the system promises of its disk does not hold of this one.
+    // The guarantees of the system's disk do not hold for this one.
     (void)base;
     return 0;
 }
@@ -283,40 +197,27 @@ static fault_folder *folder_of(const char *path) {
     return NULL;
 }
 
-static image *find_image(fault_folder *folder, const char *path) {
-    for (image *image = folder->images; image; image = image->next) {
-        if (strcmp(image->path, path) == 0) { return image; }
-    }
-    return NULL;
-}
-
-// What is in a file that was there before it was first opened counts as being on the disk.
+// The contents of a file that existed before it was first opened count as being on the disk.
 static void take_contents(image *image, sqlite3_file *real) {
     sqlite3_int64 size = 0;
     if (real->pMethods->xFileSize(real, &size) != SQLITE_OK || size == 0) { return; }
-    resize(&image->bytes, &image->count, (size_t)size);
+    fault_image_resize(image, (size_t)size);
     if (real->pMethods->xRead(real, image->bytes, (int)size, 0) != SQLITE_OK) { abort(); }
     image->is_named = 1;
 }
 
 static image *image_of(fault_folder *folder, const char *path, sqlite3_file *real) {
-    image *found = find_image(folder, path);
+    image *found = fault_image_find(folder->images, path);
     if (found && !found->is_deleted) { return found; }
     if (found) {
-        // Made again after it was deleted: the older one is no more.
-        forget_changes(found);
-        found->count = 0;
+        // Recreated after it was deleted: the older file is gone.
+        fault_image_empty(found);
         found->is_deleted = 0;
         found->is_named = 0;
         return found;
     }
-    found = calloc(1, sizeof(image));
-    must(found);
-    found->path = strdup(path);
-    must(found->path);
+    found = fault_image_add(&folder->images, path);
     take_contents(found, real);
-    found->next = folder->images;
-    folder->images = found;
     return found;
 }
 
@@ -333,7 +234,7 @@ static int vfs_open(
     fault_file *file = (fault_file *)base;
     memset(file, 0, sizeof(*file));
     file->real = calloc(1, (size_t)real_vfs->szOsFile);
-    must(file->real);
+    fault_must(file->real);
     int code = real_vfs->xOpen(real_vfs, path, file->real, flags, out_flags);
     if (code == SQLITE_OK) {
         file->folder = folder;
@@ -353,7 +254,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int syncs_names) {
     int code = real_vfs->xDelete(real_vfs, path, syncs_names);
     pthread_mutex_lock(&guard);
     fault_folder *folder = folder_of(path);
-    image *image = folder ? find_image(folder, path) : NULL;
+    image *image = folder ? fault_image_find(folder->images, path) : NULL;
     if (code == SQLITE_OK && image) {
         image->is_deleted = 1;
         if (syncs_names) { image->is_named = 0; }
@@ -372,7 +273,7 @@ static int note_statement(unsigned event, void *context, void *statement, void *
     return 0;
 }
 
-// SQLite calls it for each connection that it opens.
+// SQLite calls this for each connection that it opens.
 static int watch(sqlite3 *connection, char **message, const struct sqlite3_api_routines *routines) {
     (void)message;
     (void)routines;
@@ -402,9 +303,9 @@ fault_folder *fault_folder_begin(const char *path) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install);
     fault_folder *folder = calloc(1, sizeof(fault_folder));
-    must(folder);
+    fault_must(folder);
     folder->path = strdup(path);
-    must(folder->path);
+    fault_must(folder->path);
     pthread_mutex_lock(&guard);
     folder->next = folders;
     folders = folder;
@@ -422,12 +323,7 @@ void fault_folder_end(fault_folder *ended) {
     }
     ended->kinds = 0;
     ended->interrupted_kinds = 0;
-    for (image *image = ended->images; image; image = image->next) {
-        forget_changes(image);
-        free(image->bytes);
-        image->bytes = NULL;
-        image->count = 0;
-    }
+    for (image *image = ended->images; image; image = image->next) { fault_image_empty(image); }
     pthread_mutex_unlock(&guard);
 }
 
@@ -474,40 +370,9 @@ long fault_folder_statements(fault_folder *folder) {
 
 int fault_folder_knows(fault_folder *folder, const char *path) {
     pthread_mutex_lock(&guard);
-    int knows = find_image(folder, path) != NULL;
+    int knows = fault_image_find(folder->images, path) != NULL;
     pthread_mutex_unlock(&guard);
     return knows;
-}
-
-// SplitMix64.
-static uint64_t draw(uint64_t *state) {
-    uint64_t mixed = *state += 0x9E3779B97F4A7C15u;
-    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9u;
-    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBu;
-    return mixed ^ (mixed >> 31);
-}
-
-static void apply_torn(unsigned char **bytes, size_t *count, const change *change, uint64_t *state) {
-    if (!change->bytes) {
-        if (draw(state) % 2) { resize(bytes, count, (size_t)change->offset); }
-        return;
-    }
-    switch (draw(state) % 3) {
-    case 0: return;
-    case 1: apply(bytes, count, change->offset, change->bytes, change->count); return;
-    default: break;
-    }
-    // Sector by sector, in whatever order the disk liked.
-    for (size_t start = 0; start < change->count;) {
-        size_t end = start + SECTOR - (size_t)(change->offset + (sqlite3_int64)start) % SECTOR;
-        if (end > change->count) { end = change->count; }
-        if (draw(state) % 2) {
-            apply(
-                bytes, count, change->offset + (sqlite3_int64)start, change->bytes + start,
-                end - start);
-        }
-        start = end;
-    }
 }
 
 void fault_folder_cut(
@@ -518,19 +383,13 @@ void fault_folder_cut(
         int is_certain = image->is_named && !image->is_deleted;
         if (!image->is_named && image->is_deleted) { continue; }
         if (!is_certain) {
-            // A name that came or went and was not synchronised.
-            int is_there = cut == fault_cut_tears ? (int)(draw(&seed) % 2) : image->is_named;
+            // A name that was added or removed and not synchronised.
+            int is_there = cut == fault_cut_tears ? (int)(fault_draw(&seed) % 2) : image->is_named;
             if (!is_there) { continue; }
         }
-        unsigned char *bytes = NULL;
         size_t count = 0;
-        resize(&bytes, &count, image->count);
-        if (image->count > 0) { memcpy(bytes, image->bytes, image->count); }
-        if (cut == fault_cut_tears) {
-            for (change *change = image->first; change; change = change->next) {
-                apply_torn(&bytes, &count, change, &seed);
-            }
-        }
+        unsigned char *bytes =
+            fault_image_copy(image, cut == fault_cut_tears ? &seed : NULL, &count);
         body(context, image->path, bytes, count);
         free(bytes);
     }

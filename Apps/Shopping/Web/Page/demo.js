@@ -1,4 +1,4 @@
-// Three devices side by side: each is the page of a device of its own, at an address of its own.
+// Three devices side by side: the page of each device is loaded from its own address.
 
 import { look } from './service.js';
 import { byID, element } from './elements.js';

@@ -1,8 +1,8 @@
-// Elements are made here and nowhere from text: what people type stays text, whatever it looks like.
+// All elements are created here, and never from HTML text: what people type is shown as text, even if it looks like HTML.
 
 export const byID = (id) => document.getElementById(id);
 
-/** An element with properties, attributes and children; text becomes text. */
+/** An element with properties, attributes and children; a string becomes a text node. */
 export function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -32,8 +32,8 @@ export function icon(name) {
 }
 
 /**
- * Brings the children of an element up to some values: what stays is changed in its place, so that the focus
- * and what a screen reader reads stay where they are.
+ * Updates the children of an element to a list of values. Children whose value remains are changed in place, so that the
+ * focus and the position of a screen reader are kept.
  */
 export function reconcile(parent, values, keyOf, make, change) {
   const former = new Map([...parent.children].map((child) => [child.dataset.key, child]));
@@ -53,12 +53,12 @@ export function reconcile(parent, values, keyOf, make, change) {
   for (const child of former.values()) child.remove();
 }
 
-/** Sets a text without touching what is the same: a screen reader says only what changed. */
+/** Sets a text if it differs, because a screen reader reads every text that is set. */
 export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
-/** The first letter of a name in a colour that stays the same for it. */
+/** The first letter of a name on a colour that depends only on the name. */
 export function face(name) {
   let hue = 7;
   for (const character of name) hue = (hue * 31 + character.codePointAt(0)) % 360;
@@ -68,7 +68,7 @@ export function face(name) {
   return made;
 }
 
-/** Says what came of an action, in the form or the sheet where it was asked for. */
+/** Shows the outcome of an action in the form or sheet that started it. */
 export function say(holder, answer) {
   const place = holder.querySelector('.outcome');
   place.hidden = !answer?.sentence;

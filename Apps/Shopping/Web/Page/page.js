@@ -1,4 +1,4 @@
-// Draws the state that the app sends, whole and each time it changes; asks the app for everything else.
+// Draws the state, which the app sends as a whole each time it changes; everything else is requested from the app.
 
 import { act, look, watch } from './service.js';
 import { byID, element, face, icon, reconcile, say, setText } from './elements.js';
@@ -9,13 +9,13 @@ export let state = null;
 let announced = null;
 let toastEnd = null;
 
-/** Asks for something to be done to the list that is shown; the outcome is said in the holder, or as a toast. */
+/** Requests an action on the open list; the outcome is shown in the holder, or as a toast. */
 export async function perform(action, holder) {
   const answer = await act(action, state?.open?.id);
   if (holder) say(holder, answer);
   else if (answer.sentence) toast(answer.sentence);
   if (!answer.isError) return answer;
-  // What a control shows already, and the app refused, is drawn as it is.
+  // If the app refused a change that a control already shows, this draws the old value again.
   if (state) draw(state);
   return answer;
 }
@@ -31,7 +31,7 @@ export function toast(sentence) {
 
 function announce(sentence) {
   const place = byID('live');
-  // The same sentence twice is said twice.
+  // A screen reader reads the same sentence again only if the text was empty before.
   place.textContent = '';
   place.textContent = sentence;
 }
@@ -112,7 +112,7 @@ function draw(next) {
   else drawLists(next.lists);
   drawSheets(next);
   drawAnnouncements(next.announcements);
-  // Another list is another page: it begins at its title. Else the focus stays where it was.
+  // When another list is opened, the focus moves to its title; otherwise it stays.
   if (former && former.open?.id !== next.open?.id) {
     for (const id of ['new-list', 'join', 'add']) say(byID(id), null);
     if (!document.querySelector('dialog[open]')) byID('title').focus({ preventScroll: true });
@@ -122,7 +122,7 @@ function draw(next) {
 
 // MARK: Typing
 
-/** What one form does, with its outcome said below it. */
+/** Runs an action when a form is submitted, and shows the outcome below it. */
 function onSubmit(id, action, input) {
   byID(id).addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -152,7 +152,7 @@ function prepareAdding() {
   async function suggest() {
     const number = (asked += 1);
     const text = input.value.includes('\n') ? '' : input.value.split(';').at(-1).trim();
-    // Suggestions are a convenience: without them the text itself is added.
+    // If the suggestions cannot be loaded, the text itself can still be added.
     const products = text ? await look('suggestions', text).catch(() => []) : [];
     if (number !== asked) return;
     reconcile(suggestions, products, (product) => product.name, (product) => {
@@ -182,7 +182,7 @@ function prepareAdding() {
       suggest();
       input.focus();
     } else if (['ArrowUp', 'ArrowDown'].includes(event.key) && choices.length > 1 && input.rows === 1) {
-      // The suggestions stand above what is typed, the best one nearest.
+      // The suggestions are above the field, the best one next to it.
       event.preventDefault();
       const step = event.key === 'ArrowUp' ? 1 : -1;
       choices[(here + step + choices.length) % choices.length].focus();

@@ -1,26 +1,26 @@
-// Pictures of items. An <img> cannot send the secret: what it shows is fetched with it and kept in memory.
+// Pictures of items. An <img> cannot send the secret, so pictures are fetched with it here and kept in memory.
 
 import { fetchPicture, sendPicture } from './service.js';
 import { element } from './elements.js';
 
 const mostBytes = 5 * 1024 * 1024;
-// A longer side only costs time; no one needs a larger picture of an item.
+// Pixels of the longer side. Larger pictures only take longer to send.
 const longestSide = 1600;
 
-// By the picture's own name, which is another one for each other picture.
+// By the picture's name, which is different for each picture.
 const shown = new Map();
 
 function address(row) {
   if (!shown.has(row.picture)) {
     const coming = fetchPicture(row.id).then((picture) => URL.createObjectURL(picture));
-    // What could not be fetched is asked for again with the next look.
+    // A picture that could not be fetched is requested again when its row is drawn next.
     coming.catch(() => shown.delete(row.picture));
     shown.set(row.picture, coming);
   }
   return shown.get(row.picture);
 }
 
-/** Shows a row's picture in a holder, or nothing; the holder has an image only while there is one. */
+/** Shows a row's picture in a holder; without a picture the holder is empty. */
 export async function drawPicture(holder, row) {
   if (holder.dataset.picture === (row.picture ?? '')) {
     holder.firstElementChild?.setAttribute('alt', `Picture of ${row.name}`);
@@ -31,7 +31,7 @@ export async function drawPicture(holder, row) {
   if (!row.picture) return;
   try {
     const src = await address(row);
-    // Another one may have come meanwhile.
+    // The row may have another picture by now.
     if (holder.dataset.picture !== row.picture) return;
     holder.replaceChildren(element('img', { src, alt: `Picture of ${row.name}` }));
   } catch {
@@ -39,7 +39,7 @@ export async function drawPicture(holder, row) {
   }
 }
 
-/** Lets go of the pictures that no row has any more. */
+/** Releases the pictures that no row has any more. */
 export function forgetPictures(rows) {
   const kept = new Set(rows.map((row) => row.picture));
   for (const [picture, coming] of shown) {
@@ -49,7 +49,7 @@ export function forgetPictures(rows) {
   }
 }
 
-/** Sends a file as an item's picture, no larger than it has to be, and without what a camera writes into it. */
+/** Sends a file as an item's picture: scaled down, and without the metadata of the camera. */
 export async function takePicture(file, itemID, listID) {
   let image;
   try {

@@ -1,11 +1,11 @@
-// The open list: aisles with their rows, and what others added meanwhile.
+// The open list: aisles with their rows, and the notices about what others added.
 
 import { byID, element, face, icon, reconcile, setText } from './elements.js';
 import { perform } from './page.js';
 import { drawPicture, forgetPictures } from './pictures.js';
 import { openItem } from './sheets.js';
 
-// The hue of each aisle, in the order of the way through the shop.
+// The hue of each aisle, in the order in which one walks through the shop.
 const hues = [
   110, 330, 35, 2, 205, 220, 178, 195, 18, 45, 285, 12, 140, 50, 340, 28, 38, 320, 25, 265, 350, 230, 250,
   300, 160, 325, 80,
@@ -44,7 +44,7 @@ function drawNotices(open) {
 }
 
 function drawSections(open) {
-  // A row that goes with the focus hands it to the one that stands there then.
+  // If the row with the focus is removed, the row that takes its position gets the focus.
   const focused = document.activeElement?.closest?.('.row')?.dataset.key;
   const before = [...document.querySelectorAll('.row')].map((row) => row.dataset.key);
   reconcile(byID('sections'), open.sections, (section) => `${section.aisle ?? ''} ${section.name}`, () =>

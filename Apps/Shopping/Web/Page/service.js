@@ -1,5 +1,5 @@
-// The way to the app on this machine. The secret comes behind the # of the address, which no browser sends
-// anywhere, and is kept for this tab alone; it goes along in a header, which pages of other origins cannot send.
+// The connection to the app on this machine. The secret is in the address after the #, which browsers do not send, and is
+// kept for this tab only. It is sent in a header, which pages of other origins cannot set.
 
 const place = 'secret of ' + location.pathname;
 const given = location.hash.slice(1);
@@ -17,7 +17,7 @@ function request(path, options = {}) {
 
 export class NotLetIn extends Error {}
 
-/** Asks for an action; answers with a sentence, or none, and whether it is an error. */
+/** Requests an action; returns a sentence, if there is one, and whether it is an error. */
 export function act(action, listID) {
   return post('api/actions', 'application/json', JSON.stringify({ listID, action }));
 }
@@ -49,7 +49,7 @@ export async function look(path, text) {
   return answer.json();
 }
 
-/** Calls back with each state as it comes, and with null while there is no app. Never ends but without the secret. */
+/** Calls `show` with each new state, and with null while the app cannot be reached. Ends only if the app refuses the secret. */
 export async function watch(show) {
   for (;;) {
     if (document.hidden) {
@@ -70,7 +70,7 @@ export async function watch(show) {
         text += value;
         const events = text.split('\n\n');
         text = events.pop();
-        // A slow reader needs only the newest event.
+        // If several events have arrived, only the newest is needed.
         if (events.length) show(JSON.parse(events.at(-1).slice('data: '.length)));
       }
     } catch (error) {

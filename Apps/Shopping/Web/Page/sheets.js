@@ -147,7 +147,7 @@ async function drawActivity() {
 
 // MARK: What their controls do
 
-/** A button that asks once more before it does what cannot be taken back. */
+/** A button that asks for confirmation before an action that cannot be undone. */
 function doSurely(id, question, action, sheet) {
   const button = byID(id);
   button.addEventListener('click', async () => {
@@ -208,7 +208,7 @@ export function prepareSheets() {
   doSurely('delete', () => state.open?.isOwn ? 'Delete it for everybody: sure?' : 'Leave: sure?',
     () => ({ delete: {} }), 'list-sheet');
   for (const sheet of document.querySelectorAll('dialog')) {
-    // A tap beside the sheet closes it.
+    // A tap outside the sheet closes it.
     sheet.addEventListener('click', (event) => { if (event.target === sheet) sheet.close(); });
   }
 }

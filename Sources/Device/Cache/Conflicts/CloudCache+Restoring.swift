@@ -20,7 +20,7 @@ extension CloudCache {
     /// changes nothing. Works offline.
     ///
     /// ```swift
-    /// for report in try cache.reports() {
+    /// for report in try await cache.reports() {
     ///     if case .editOverruled(let mine, _, let keys) = report.event, wants(mine, keys) {
     ///         try cache.restore(report)
     ///     }

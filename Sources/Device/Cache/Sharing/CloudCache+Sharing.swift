@@ -113,12 +113,12 @@ extension CloudCache {
     /// user first: on another device they may have ended the share since.
     ///
     /// ```swift
-    /// for report in try cache.reports() {
+    /// for report in try await cache.reports() {
     ///     if case .sharesLost(let shares) = report.event {
     ///         for share in shares where wantsToShareAgain(share) {
     ///             send(try await cache.shareAgain(share).url)
     ///         }
-    ///         try cache.acknowledge([report])
+    ///         try await cache.acknowledge([report])
     ///     }
     /// }
     /// ```

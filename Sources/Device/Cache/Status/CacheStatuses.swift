@@ -70,10 +70,6 @@ public struct CacheStatuses: AsyncSequence, Sendable {
 extension CloudCache {
     /// The status of one database, now and whenever it changes; see ``CacheStatuses``.
     ///
-    /// ```swift
-    /// for try await status in cache.statuses() { statusLabel.text = status.line }
-    /// ```
-    ///
     /// - Parameter scope: a database.
     /// - Throws: ``CacheError`` `invalidDatabase`.
     public func statuses(in scope: CKDatabase.Scope) throws -> CacheStatuses {
@@ -83,6 +79,10 @@ extension CloudCache {
     }
 
     /// The status of all databases together, now and whenever it changes; see ``CacheStatuses``.
+    ///
+    /// ```swift
+    /// for try await status in cache.statuses() { statusLabel.text = status.line }
+    /// ```
     public func statuses() -> CacheStatuses {
         CacheStatuses(
             source: StatusSource(databases: databases, turn: turn), wakes: observers.statusWakes())

@@ -21,9 +21,8 @@ extension CloudConnection {
     /// notifications are hints and carry no data.
     ///
     /// ```swift
-    /// for await case .notification(let hint) in connection.remoteNotifications(container:
-    /// identifier) {
-    ///     let notification = CKNotification(fromRemoteNotificationDictionary: hint.userInfo)
+    /// for await case .notification(let hint) in connection.remoteNotifications(container: identifier) {
+    ///     await fetch(hintedBy: CKNotification(fromRemoteNotificationDictionary: hint.userInfo))
     /// }
     /// ```
     public func remoteNotifications(container: String) -> AsyncStream<RemoteNotificationEvent> {

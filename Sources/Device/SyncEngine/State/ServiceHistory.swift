@@ -23,7 +23,7 @@ package protocol ServiceHistory: AnyObject, Sendable {
     /// Whether the store keeps the changes of a zone now; otherwise they are fetched later, by the same token.
     func keepsChanges(of zone: ZoneID) -> Bool
 
-    /// Which of the zones of their names are to be deleted, as far as the service has told their generations.
+    /// The generations of those zones that are to be deleted, as far as the service has reported them.
     ///
     /// - Returns: nil if that cannot be read; then nothing may be deleted.
     func generationsToDelete(_ zones: [ZoneID]) -> [ZoneID: Int64]?

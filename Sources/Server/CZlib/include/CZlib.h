@@ -1,14 +1,14 @@
-// zlib as Swift can see it: what it begins with are macros there.
+// Functions for what zlib declares as macros, which Swift does not import.
 
 #ifndef STRATUS_CZLIB_H
 #define STRATUS_CZLIB_H
 
 #include <zlib.h>
 
-// Begins to compress into the format gzip.
+// Begins to compress in the format gzip.
 int stratus_deflate_begin(z_stream *stream, int level);
 
-// Begins to inflate gzip or zlib, whichever comes.
+// Begins to decompress gzip or zlib, as the first bytes say.
 int stratus_inflate_begin(z_stream *stream);
 
 #endif

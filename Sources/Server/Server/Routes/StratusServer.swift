@@ -11,7 +11,9 @@ import StratusWire
 /// Builds the HTTP server around a service: for `stratus serve`, for tests and for the demo.
 ///
 /// ```swift
-/// let server = try buildServer(service, host: "127.0.0.1", port: 0) { port in print(port) }
+/// let server = try buildServer(
+///     service, host: "127.0.0.1", port: 0, logger: Logger(label: "stratus")
+/// ) { port in print(port) }
 /// try await server.runService()
 /// ```
 ///

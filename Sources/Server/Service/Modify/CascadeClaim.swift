@@ -28,9 +28,9 @@ struct UnknownCascade: Error {
 
 /// The records that a request has found to be deleted with its deletions, in steps before its transaction.
 ///
+/// Each is stored as a deletion that the claim holds back (`LongChangeRow.Kind.claim`). Until the request's transaction
 /// decides, they can still be read, but no other request can change them or make a record depend on them. So the result
 /// stays true, and the transaction need not search again.
-/// true, and the transaction need not search again.
 struct CascadeClaim: Sendable {
     /// The text in the claim's rows, which also names the person who deletes the records.
     let text: String

@@ -7,6 +7,7 @@ extension SubscriptionsList: ServedEndpoint {
         access: .user, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
+    /// Lists the caller's subscriptions to the database.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let subscriber = try await call.context.subscriber(in: call.components.databases)
         let rows = try await subscriber.subscriptions(in: call.context)

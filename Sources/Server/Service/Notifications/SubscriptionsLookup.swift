@@ -7,6 +7,7 @@ extension SubscriptionsLookup: ServedEndpoint {
         access: .user, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
+    /// Returns the named subscriptions of the caller to the database; one that does not exist is an error of its own.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try call.context.checkCount(call.request.subscriptionIDs.count)
         let subscriber = try await call.context.subscriber(in: call.components.databases)

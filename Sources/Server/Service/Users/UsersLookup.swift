@@ -7,6 +7,7 @@ extension UsersLookupEmail: ServedEndpoint {
         access: .user, effect: .idempotent, isCompressed: false,
         cost: { Double($0.users.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
+    /// Returns the users with these e-mail addresses, as far as they can be found.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try await call.context.people(in: call.request, call.components.directory) {
             UserLookupInfo(emailAddress: $0.emailAddress)
@@ -20,6 +21,7 @@ extension UsersLookupID: ServedEndpoint {
         cost: UsersLookupEmail.rules.cost,
         zones: { _ in [] }, link: { _, _ in })
 
+    /// Returns the users with these record names, as far as they can be found.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try await call.context.people(in: call.request, call.components.directory) {
             UserLookupInfo(userRecordName: $0.userRecordName)
@@ -32,6 +34,7 @@ extension UsersLookupContacts: ServedEndpoint {
         access: .user, effect: .idempotent, isCompressed: false,
         cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
+    /// Returns no users, because the service knows no address books.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         Answer([])
     }

@@ -7,6 +7,7 @@ extension UsersSignOut: ServedEndpoint {
         cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in }
     )
 
+    /// Ends the caller's session: none of its web-auth tokens is valid any more.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         guard let session = call.context.caller.session else {
             throw ServiceError.invalid(

@@ -7,6 +7,7 @@ extension ZonesList: ServedEndpoint {
         access: .read, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
 
+    /// Lists the zones of the database; in the shared one those in which something is shared with the caller now.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         let signer = try await call.components.tokenSigner()
         let databases = call.components.databases

@@ -7,6 +7,7 @@ extension ZonesLookup: ServedEndpoint {
         access: .read, effect: .idempotent, isCompressed: true,
         cost: { _ in 0 }, zones: { Set($0.items.map(\.zoneName)) }, link: { _, _ in })
 
+    /// Returns the named zones. One that does not exist, or that the caller cannot see, is a ZONE_NOT_FOUND of its own.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try call.context.checkCount(call.request.items.count)
         return try await answer(

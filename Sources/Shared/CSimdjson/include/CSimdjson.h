@@ -10,7 +10,7 @@ extern "C" {
 
 /// A parsed document: simdjson's tape and string buffer, and the parser that owns them.
 ///
-/// The format of both is simdjson's own, documented in its doc/tape.md.
+/// Both have simdjson's own format, which its doc/tape.md describes.
 typedef struct stratus_json_document stratus_json_document;
 
 typedef enum {
@@ -23,20 +23,19 @@ typedef enum {
     stratus_json_out_of_memory,
 } stratus_json_status;
 
-/// Parses `count` bytes, which need no padding, and hands out the document on success.
+/// Parses `count` bytes, which need no padding, and sets `document` if they are valid.
 ///
-/// Throws nothing. The document stays valid until `stratus_json_free`; it belongs to one thread at a
-/// time.
+/// Throws nothing. The document is valid until `stratus_json_free`, and is used by one thread at a time.
 stratus_json_status stratus_json_parse(
     const uint8_t *bytes, size_t count, size_t maximum_depth, stratus_json_document **document);
 
 /// The tape's 64-bit words. Word 0 is the root.
 const uint64_t *stratus_json_tape(const stratus_json_document *document);
 
-/// The strings: each four bytes of length in the machine's order, the UTF-8, and a NUL.
+/// The strings: for each, its length in four bytes in the machine's order, its UTF-8, and a NUL.
 const uint8_t *stratus_json_strings(const stratus_json_document *document);
 
-/// Ends the document's life; its parser may serve the next one.
+/// Frees the document; its parser may be used for the next one.
 void stratus_json_free(stratus_json_document *document);
 
 #ifdef __cplusplus

@@ -88,11 +88,10 @@ import Testing
                 "Apps/Shopping/Terminal/ShoppingSession.swift",
             ])
         + exceptions(
-            .sleep, "An app's outermost layer.", ["Apps/Shopping/Terminal/ShoppingSession.swift"])
-        + exceptions(
             .world, "A program's outermost layer.",
             [
                 "Apps/Notes/Terminal/NotesSession.swift",
+                "Apps/Shopping/Terminal/ShoppingSession.swift",
                 "Sources/Device/stratus-cache/StratusCacheCommand.swift",
                 "Sources/Simulation/stratus-sim/Run.swift",
             ])

@@ -38,18 +38,22 @@ import Testing
         return found
     }
 
+    /// The length of a file in another language than Swift.
+    static func violations(ofLengthOf text: String, _ path: String) -> [Violation] {
+        let lineCount = text.count { $0.isNewline }
+        guard lineCount > linesOfFile else { return [] }
+        return [
+            Violation(
+                path: path, line: linesOfFile + 1,
+                sentence: "The file has \(lineCount) lines, \(linesOfFile) at most: move a "
+                    + "part into a file of its own.")
+        ]
+    }
+
     /// A Python function ends before the next line that is not indented more than its first one.
     static func violations(inPython text: String, _ path: String) -> [Violation] {
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        if text.hasSuffix("\n") { lines.removeLast() }
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         var found: [Violation] = []
-        if lines.count > linesOfFile {
-            found.append(
-                Violation(
-                    path: path, line: linesOfFile + 1,
-                    sentence: "The file has \(lines.count) lines, \(linesOfFile) at most: move a "
-                        + "part into a module of its own."))
-        }
         for (index, line) in lines.enumerated() {
             let indentation = line.prefix { $0 == " " }
             let declaration = line.dropFirst(indentation.count)
@@ -94,7 +98,16 @@ import Testing
             except: Self.exceptions)
     }
 
-    @Test func pythonFilesAndFunctionsAreShort() throws {
+    @Test func filesOfOtherLanguagesAreShort() throws {
+        let found = try Repository.scripts.flatMap {
+            Self.violations(ofLengthOf: try Repository.text($0), $0)
+        }
+        let manifest = Exception(
+            path: "Package.swift", about: "lines", reason: "SwiftPM reads one file of targets.")
+        expectNone(found, except: [manifest])
+    }
+
+    @Test func pythonFunctionsAreShort() throws {
         let found = try Repository.scripts.filter { $0.hasSuffix(".py") }.flatMap {
             Self.violations(inPython: try Repository.text($0), $0)
         }
@@ -119,6 +132,7 @@ import Testing
             ])
         let lines = String(repeating: "// A line.\n", count: 401)
         #expect(Self.violations(in: SourceText(path: "c.swift", lines)).map(\.line) == [401])
+        #expect(Self.violations(ofLengthOf: lines, "a.c").map(\.line) == [401])
         let python =
             "class A:\n    def long(\n        self\n    ):\n"
             + String(repeating: "        a()\n\n", count: 35) + "\ndef short():\n    b()\n"

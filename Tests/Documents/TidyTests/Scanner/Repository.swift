@@ -37,10 +37,10 @@ enum Repository {
     /// The measurements and the examples, which are packages of their own.
     static let otherPackages = swift(below: "Benchmarks") + swift(below: "Examples")
 
-    /// The paths of the programs in other languages than Swift and C, and of the manifest.
+    /// The paths of the programs and pages in other languages than Swift, and of the manifest.
     static let scripts: [String] = {
-        let below = ["Apps", "Benchmarks", "Tests"].flatMap(paths).filter { path in
-            [".js", ".py", ".sh"].contains { path.hasSuffix($0) }
+        let below = ["Apps", "Benchmarks", "Sources", "Tests"].flatMap(paths).filter { path in
+            [".c", ".cpp", ".h", ".html", ".js", ".py", ".sh"].contains { path.hasSuffix($0) }
         }
         let scripts = paths(below: "Scripts").filter { !$0.contains("__pycache__") }
         return [".ci/run", "Package.swift"] + scripts + below

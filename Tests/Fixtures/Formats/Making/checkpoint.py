@@ -12,8 +12,8 @@ for path in sys.argv[1:]:
     connection = sqlite3.connect(path, isolation_level=None)
     busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     assert busy == 0, path + " is in use."
-    # Most pages hold next to nothing: a table or an index each. The size of a page cannot change in a
-    # write-ahead log.
+    # Most pages are almost empty, because each table and index has its own. The page size cannot be changed while
+    # there is a write-ahead log.
     connection.execute("PRAGMA journal_mode = DELETE")
     connection.execute("PRAGMA page_size = 512")
     connection.execute("VACUUM")

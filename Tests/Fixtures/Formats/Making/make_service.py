@@ -138,7 +138,7 @@ def base64url(data):
 
 
 def make_provider():
-    """An identity provider of its own, with a key made for this folder."""
+    """An identity provider for this folder, with its own key."""
     key = SCRATCH + "/provider.pem"
     subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
     modulus = subprocess.run(["openssl", "rsa", "-in", key, "-noout", "-modulus"], check=True,
@@ -229,7 +229,7 @@ def make_records(alice, bob, carol, api_token):
         "fields": {"altitude": {"value": 2851}}}}], "Trips")
     facts["tripsToken"] = alice.ask("changes/zone", {"zones": [
         {"zoneID": {"zoneName": "Trips"}}]})["zones"][0]["syncToken"]
-    # After the token: a tombstone, a child of the hut, and one that is a child no longer.
+    # After the token: a tombstone, a child of the hut, and a record that is no longer its child.
     alice.create("short-lived", "Trips", name=text("Bivouac"))
     alice.modify([{"operationType": "forceDelete", "record": {"recordName": "short-lived"}}], "Trips")
     alice.create("bed", "Trips", parent="hut", name=text("Bed"))
@@ -239,7 +239,7 @@ def make_records(alice, bob, carol, api_token):
     alice.create("purged", "Purged", name=text("Purged"))
     alice.ask("zones/modify", {"operations": [
         {"operationType": "delete", "zone": {"zoneID": {"zoneName": "Gone"}}}]})
-    # A share of the hut: Bob is in, an invitation is open, Carol has asked to be let in.
+    # A share of the hut: Bob takes part, one invitation is open, and Carol has requested access.
     share = alice.create(
         "share", "Trips", record_type="cloudkit.share", more={
             "forRecord": {"recordName": "hut", "recordChangeTag": alice.ask("records/lookup", {
@@ -278,7 +278,7 @@ def make_records(alice, bob, carol, api_token):
 
 
 def make_compound_index(alice):
-    """Queries for one of few records by a value, in an order in which they come last."""
+    """Queries for a few records by a value, sorted so that they come last."""
     alice.make_zone("Many")
     alice.modify([{"operationType": "create", "record": {
         "recordName": f"{number:02}", "recordType": "Hut", "fields": {
@@ -353,7 +353,7 @@ def main():
             {"operationType": "create", "record": {
                 "recordName": "in production", "recordType": "Hut",
                 "fields": {"name": text("Production hut")}}}]})
-        # Every action of a shopping list, then changes that only the device has.
+        # Every action on a shopping list, then changes that only the device has.
         shop("phone", "new Groceries", "add Milk", "add Bread", "add Eggs", "tick Milk",
              "tick Bread", "untick Bread", "rename Bread to Rye bread", "move Eggs after Milk",
              "colour green", "add Salt", "remove Salt", "title Weekly shopping", "sync",
