@@ -293,8 +293,8 @@ struct UploadRoom: Sendable {
         quotaBytes -= count
     }
 
-    /// Why an asset of a size is refused. Records for the user's other uploads free no bytes, so they are the reason only
-    /// if the quota has room for the asset.
+    /// Why an asset of a size is refused. Saving records for the user's other uploads frees no bytes, so those uploads are
+    /// the reason only if the quota has room for the asset.
     func refusal(ofBytes sizeBytes: Int64) -> ServiceError {
         sizeBytes > quotaBytes ? quotaError : .tooManyUnclaimedUploads
     }
