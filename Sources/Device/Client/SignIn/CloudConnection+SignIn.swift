@@ -71,6 +71,7 @@ extension CloudConnection {
         // user revokes it from another device.
         if signIns.kept != nil { try? await endSessionAtService(container: container.identifier) }
         countAccountChange()
+        let changeCount = accountChangeCount
         transport.changeAccount(webAuthToken: token)
         do {
             let name = try await container.askedUserRecordName(pace: RequestPace())
@@ -82,8 +83,8 @@ extension CloudConnection {
             return name
         } catch {
             // A token that the service did not confirm, or that could not be stored, is not used:
-            // no user is signed in.
-            try signOut()
+            // no user is signed in, unless another one has signed in meanwhile.
+            if accountChangeCount == changeCount { try signOut() }
             throw error
         }
     }

@@ -16,10 +16,11 @@ final class SyncLedger: Sendable {
 
     /// A file that is an asset at the service.
     struct KnownFile: Codable, Hashable {
-        /// The digest of a file that this device could not fetch.
+        /// The digest if this device could not fetch the file, and the object has no former one.
         static let digestOfNone = ""
 
-        /// SHA-256 of its bytes.
+        /// SHA-256 of the bytes that the object has. If this device could not fetch the file, those are of a former one,
+        /// which must not replace it.
         var digest: String
         /// The service's checksum.
         var checksum: String

@@ -104,9 +104,14 @@ extension CloudMap {
     }
 
     /// The files of a fetched or saved record whose bytes are known, or of which a fetched one lacks the bytes.
-    func files(of record: CKRecord, digests: [String: String]? = nil) -> [String: SyncLedger
-        .KnownFile]
-    {
+    ///
+    /// - Parameters:
+    ///   - digests: those of a saved record's files, by field; nil for a fetched record.
+    ///   - former: the digest of the file that the object keeps if the record's was not fetched.
+    func files(
+        of record: CKRecord, digests: [String: String]? = nil,
+        former: (MappedField<Entity>) -> String? = { _ in nil }
+    ) -> [String: SyncLedger.KnownFile] {
         var files: [String: SyncLedger.KnownFile] = [:]
         for field in fields where field.isAsset {
             guard let asset = record.object(forKey: field.name) as? CKAsset,
@@ -116,7 +121,7 @@ extension CloudMap {
                 if let digests { digests[field.name] } else if let url = asset.fileURL {
                     FileDigest.text(of: url)
                 } else {
-                    SyncLedger.KnownFile.digestOfNone
+                    former(field) ?? SyncLedger.KnownFile.digestOfNone
                 }
             if let digest {
                 files[field.name] = SyncLedger.KnownFile(digest: digest, checksum: checksum)

@@ -110,7 +110,11 @@ extension CloudMapping {
             }
         }
         objects[name] = entity
-        try ledger.setFiles(map.recordType, name, map.files(of: record))
+        let filled = entity
+        let files = map.files(of: record) { field in
+            field.read(filled) == nil ? nil : ledger.file(map.recordType, name, field.name)?.digest
+        }
+        try ledger.setFiles(map.recordType, name, files)
         let links = map.references.map { Links($0, entity) }
         try await store.keep(entity)
         announce(E.self, name)

@@ -62,7 +62,7 @@ extension AssetByteTransfer {
                         .tooManyUploads(limit: limits.uploadsPerUser), unreadBody: .refused)
                 }
                 // No row counts the kept bytes of other uploads yet.
-                room.bytes -= kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) }
+                room.take(kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) })
                 let partial = try await blobs.partial(name)
                 guard partial.sizeBytes == offset else {
                     try await partial.leave(atMilliseconds: world.nowMilliseconds())
@@ -91,8 +91,7 @@ extension AssetByteTransfer {
 
     private func append<Body: AsyncSequence>(
         to partial: any PartialBlob, isLast: Bool, _ body: Body, announcedBytes: Int64,
-        at address: UploadAddress, _ room: (bytes: Int64, error: ServiceError),
-        by mover: Throttle.Sender
+        at address: UploadAddress, _ room: UploadRoom, by mover: Throttle.Sender
     ) async throws -> ResumeOutcome where Body.Element == [UInt8] {
         let database = address.database
         let kept = partial.sizeBytes

@@ -55,15 +55,13 @@ struct AssetByteTransfer: Sendable {
 
     /// Refuses a number of bytes after those that are kept, if together they are more than an asset may have or than
     /// there is room for.
-    func checkSize(
-        _ bytes: Int64, after kept: Int64, _ room: (bytes: Int64, error: ServiceError)
-    ) throws {
+    func checkSize(_ bytes: Int64, after kept: Int64, _ room: UploadRoom) throws {
         // The client may announce any number.
         guard bytes <= limits.assetBytes - kept else {
             throw RequestFailure(
                 .assetTooLarge(limitBytes: limits.assetBytes), unreadBody: .tooLarge)
         }
-        guard bytes <= room.bytes - kept else { throw room.error }
+        guard bytes <= room.bytes - kept else { throw room.refusal(ofBytes: kept + bytes) }
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
@@ -94,10 +92,8 @@ struct AssetByteTransfer: Sendable {
         return AssetsUpload.Uploaded(singleFile: asset)
     }
 
-    /// The bytes that a database's quota leaves to the user of an address, and the error for an asset that is larger.
-    func freeAssetBytes(
-        at address: UploadAddress
-    ) async throws -> (bytes: Int64, error: ServiceError) {
+    /// The bytes that a database's quota leaves to the user of an address.
+    func freeAssetBytes(at address: UploadAddress) async throws -> UploadRoom {
         try await databases.store(for: address.database).read { reader in
             var lookedUp: Set<[UInt8]> = []
             return try room(at: address, reader, lookedUp: &lookedUp)
@@ -121,7 +117,7 @@ struct AssetByteTransfer: Sendable {
 
     private func room(
         at address: UploadAddress, _ reader: any StoreReader, lookedUp: inout Set<[UInt8]>
-    ) throws -> (bytes: Int64, error: ServiceError) {
+    ) throws -> UploadRoom {
         let database = address.database
         let quota = Quota(
             database.tenant, limits: limits, recordBytes: try reader.recordBytes,
@@ -133,16 +129,12 @@ struct AssetByteTransfer: Sendable {
         if work.cost > 0 {
             charge(.user(address.user, in: database.containerAddress), cost: work.cost)
         }
-        guard bytes == quota.freeAssetBytes else {
-            return (bytes, ServiceError.tooManyUnclaimedUploads)
-        }
-        return (bytes, quota.error)
+        return UploadRoom(bytes: bytes, quotaBytes: quota.freeAssetBytes, quotaError: quota.error)
     }
 
     /// Stores a blob and then its row, so that a row never names a blob that does not exist.
     private func keep<Body: AsyncSequence>(
-        _ body: Body, at address: UploadAddress, _ room: (bytes: Int64, error: ServiceError),
-        by mover: Throttle.Sender
+        _ body: Body, at address: UploadAddress, _ room: UploadRoom, by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
         let blobs = try await storage.blobs(for: address.database)
         let writer = try await blobs.begin()
@@ -171,7 +163,9 @@ struct AssetByteTransfer: Sendable {
             if try writer.asset(new.blob.sha256) == nil {
                 var known = lookedUp
                 let room = try room(at: address, writer, lookedUp: &known)
-                guard new.sizeBytes <= room.bytes else { return .failure(room.error) }
+                guard new.sizeBytes <= room.bytes else {
+                    return .failure(room.refusal(ofBytes: new.sizeBytes))
+                }
             }
             let stored = try writer.admit(new)
             // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
@@ -229,8 +223,7 @@ struct AssetByteTransfer: Sendable {
     func write<Body: AsyncSequence>(
         _ body: Body, to writer: any BlobWriter, after kept: Int64 = 0,
         of database: DatabaseAddress, _ digest: inout SHA256,
-        _ room: (bytes: Int64, error: ServiceError), by mover: Throttle.Sender,
-        keepsPart: Bool = false
+        _ room: UploadRoom, by mover: Throttle.Sender, keepsPart: Bool = false
     ) async throws -> Int64 where Body.Element == [UInt8] {
         var sizeBytes = kept
         var pending: [UInt8] = []
@@ -284,6 +277,26 @@ struct AssetByteTransfer: Sendable {
             contentTag: Base64.addressText(Array(code.prefix(20))), fileName: address.fileName,
             reader: reader,
             onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
+    }
+}
+
+/// How many bytes an upload may have.
+struct UploadRoom: Sendable {
+    private(set) var bytes: Int64
+    /// What the database's quota leaves, also to others.
+    private(set) var quotaBytes: Int64
+    let quotaError: ServiceError
+
+    /// Subtracts bytes that no row counts.
+    mutating func take(_ count: Int64) {
+        bytes -= count
+        quotaBytes -= count
+    }
+
+    /// Why an asset of a size is refused. Saving records for the user's other uploads frees no bytes, so those uploads are
+    /// the reason only if the quota has room for the asset.
+    func refusal(ofBytes sizeBytes: Int64) -> ServiceError {
+        sizeBytes > quotaBytes ? quotaError : .tooManyUnclaimedUploads
     }
 }
 

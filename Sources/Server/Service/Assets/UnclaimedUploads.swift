@@ -41,7 +41,7 @@ final class UnclaimedUploads: Sendable {
         for user: String, in database: DatabaseAddress, freeBytes: Int64, largestBytes: Int64,
         _ reader: any StoreReader, _ work: RequestWork, lookedUp: inout Set<[UInt8]>
     ) throws -> Int64 {
-        // The uploads are not the reason in a full database.
+        // A full database has no room, whatever the uploads are.
         guard database.owner != user, freeBytes > 0 else { return freeBytes }
         let key = Key(database: database, user: user)
         guard let own = uploads.withLock({ $0[key] }), !own.sizes.isEmpty else { return freeBytes }

@@ -104,6 +104,29 @@ import Testing
         }
     }
 
+    @Test func failedSignInLeavesAUserWhoSignedInMeanwhile() async throws {
+        try await SignInScene.run { scene, _ in
+            let transport = try #require(
+                HTTPTransport(
+                    origin: scene.origin, credentials: .init(apiToken: scene.apiToken),
+                    deviceID: "phone"))
+            let store = FailingKeyStore()
+            let connection = CloudConnection(
+                transport: transport, hasAccount: false, deviceID: "phone", keyStore: store)
+            let app = CKContainer(identifier: SignInScene.container, connection: connection)
+            for another: String? in ["another", nil] {
+                store.beforeFailing {
+                    if let another { try connection.signIn(webAuthToken: another) }
+                }
+                await #expect(throws: CKError.self) {
+                    try await app.signIn(
+                        emailAddress: SignInScene.ida, password: "correct horse")
+                }
+                #expect(connection.hasAccount == (another != nil))
+            }
+        }
+    }
+
     /// A process that runs for weeks stays signed in, and so does an app that runs for a second each day.
     @Test func rotatedTokensAreStored() async throws {
         try await SignInScene.run { scene, _ in
@@ -196,5 +219,33 @@ import Testing
                 #expect(opened.all.isEmpty)
             }
         }
+    }
+}
+
+/// A key store that fails to store a sign-in, after it has run a test's code.
+private final class FailingKeyStore: CloudKeyStore {
+    private let store: any CloudKeyStore = MemoryKeyStore()
+    private let work = Mutex<@Sendable () throws -> Void>({})
+
+    func beforeFailing(_ body: @escaping @Sendable () throws -> Void) {
+        work.withLock { $0 = body }
+    }
+
+    func key(for account: CloudKeyAccount) throws -> [UInt8]? { try store.key(for: account) }
+    func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
+        try store.addKey(key, for: account)
+    }
+    func removeKey(for account: CloudKeyAccount) throws { try store.removeKey(for: account) }
+    func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
+        try store.keyring(for: account)
+    }
+    func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
+        try store.keepKeyring(keyring, for: account)
+    }
+
+    func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {
+        let body = work.withLock { $0 }
+        try body()
+        throw CloudKeyStoreError(sentence: "The test keeps no sign-in.")
     }
 }

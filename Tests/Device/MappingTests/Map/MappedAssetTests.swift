@@ -62,6 +62,29 @@ struct MappedAssetTests {
         #expect(try await phone.record(anna.syncID).object(forKey: "photo") is CKAsset)
     }
 
+    /// The tablet cannot fetch the new photo, and its object keeps the former one.
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func formerFileDoesNotReplaceOneThatCannotBeFetched(scope: CKDatabase.Scope) async throws {
+        let phone = try await MappedDevice(cloud, "phone", scope: scope)
+        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
+        let (lake, hill) = (try Photo("a lake"), try Photo("a hill"))
+        let anna = phone.addPerson("Anna") { $0.photo = lake.url }
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try #require(tablet.person("Anna"))
+        anna.edit { $0.photo = hill.url }
+        try await phone.sync()
+        tablet.transport.state.withLock { $0.lacksFiles = true }
+        try await tablet.sync()
+        #expect(try text(copy.photo) == "a lake")
+        copy.edit { $0.age = 31 }
+        try await tablet.mapping.save(copy)
+        #expect(tablet.transport.uploads == 0)
+        tablet.transport.state.withLock { $0.lacksFiles = false }
+        try await phone.sync()
+        #expect(anna.age == 31)
+        #expect(try text(anna.photo) == "a hill")
+    }
+
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func onlyChangedFilesAreUploaded(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)

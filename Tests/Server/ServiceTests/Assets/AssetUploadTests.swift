@@ -286,6 +286,26 @@ import Testing
         #expect(refused?.error.reason.contains("uploads that no record has yet") == false)
     }
 
+    /// Records for the other uploads would leave no more room for it.
+    @Test func uploadThatTheQuotaCannotHoldIsNotBlamedOnTheUsersUploads() async throws {
+        let world = World(
+            limits: .with {
+                $0.publicAssetBytes = 1_000
+                $0.assetBytes = 1_000
+            })
+        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
+        _ = try await alice.upload([UInt8](repeating: 1, count: 300), scope: .public)
+        _ = try await bob.upload([UInt8](repeating: 2, count: 650), scope: .public)
+        for (count, isBlamed) in [(51, false), (50, true)] {
+            let address = try await alice.uploadAddress(scope: .public)
+            let refused = await uploadFailure(
+                world, address, pieces([UInt8](repeating: 3, count: count)))
+            #expect(refused?.error.code == .quotaExceeded)
+            let reason = try #require(refused?.error.reason)
+            #expect(reason.contains("uploads that no record has yet") == isBlamed)
+        }
+    }
+
     @Test func sameContentIsStoredOncePerDatabase() async throws {
         let alice = try await World().person("alice")
         let first = try await alice.upload([1, 2, 3])

@@ -130,6 +130,23 @@ import Testing
         #expect(work.cost == 1_000.0 / 160)
     }
 
+    @Test func fullDatabaseCausesNoLookUps() async throws {
+        let world = World()
+        let database = DatabaseAddress(world.address, .public)
+        let store = try await world.service.storage.store(for: database)
+        let (uploads, work) = (UnclaimedUploads(), RequestWork())
+        let blob = BlobName(sha256: [1], generation: 1)
+        uploads.add(
+            AssetRow(blob: blob, sizeBytes: 1, touchedMilliseconds: 0), by: "_a", to: database)
+        let room = try await store.read { reader in
+            var lookedUp: Set<[UInt8]> = []
+            return try uploads.room(
+                for: "_a", in: database, freeBytes: 0, largestBytes: 1, reader, work,
+                lookedUp: &lookedUp)
+        }
+        #expect(room == 0 && work.cost == 0)
+    }
+
     /// An upload's transaction, for which other writes wait, only looks up what was added since the read before it.
     @Test func uploadsLookedUpBeforeTheTransactionAreNotLookedUpAgain() async throws {
         let world = World()
