@@ -59,7 +59,8 @@ extension AssetByteTransfer {
                 let kept = try await blobs.partialBytes(of: name)
                 guard kept[name.name] != nil || kept.count < settings.limits.uploadsPerUser else {
                     throw RequestFailure(
-                        .tooManyUploads(limit: settings.limits.uploadsPerUser), unreadBody: .refused)
+                        .tooManyUploads(limit: settings.limits.uploadsPerUser),
+                        unreadBody: .refused)
                 }
                 // No row counts the kept bytes of other uploads yet.
                 room.bytes -= kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) }

@@ -8,9 +8,7 @@ extension UsersLookupEmail: ServedEndpoint {
         cost: { Double($0.users.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.people(in: call.request, call.components.directory) {
-            UserLookupInfo(emailAddress: $0.emailAddress)
-        }
+        try await call.context.people(call.request, by: \.emailAddress, call.components.directory)
     }
 }
 
@@ -21,9 +19,7 @@ extension UsersLookupID: ServedEndpoint {
         zones: { _ in [] }, link: { _, _ in })
 
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.people(in: call.request, call.components.directory) {
-            UserLookupInfo(userRecordName: $0.userRecordName)
-        }
+        try await call.context.people(call.request, by: \.userRecordName, call.components.directory)
     }
 }
 
@@ -42,12 +38,14 @@ extension RequestContext {
     ///
     /// - Parameter key: The part of what the request says of a person by which the person is looked up.
     fileprivate func people(
-        in request: UsersLookupRequest, _ directory: any Directory,
-        by key: (UserLookupInfo) -> UserLookupInfo
+        _ request: UsersLookupRequest, by key: WritableKeyPath<UserLookupInfo, String?> & Sendable,
+        _ directory: any Directory
     ) async throws -> UsersLookupAnswer {
         try checkCount(request.users.count)
         var users: [UserDictionary] = []
-        for info in request.users.map(key) {
+        for asked in request.users {
+            var info = UserLookupInfo()
+            info[keyPath: key] = asked[keyPath: key]
             let identity = try await identity(lookedUpBy: info, in: directory)
             guard let name = identity.userRecordName else { continue }
             users.append(
