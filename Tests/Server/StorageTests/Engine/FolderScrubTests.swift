@@ -68,6 +68,26 @@ import Testing
         }
     }
 
+    /// A database that the check cannot read has no findings; without a line in the log it would look sound.
+    @Test func databaseThatCannotBeReadIsLogged() async throws {
+        try await withMarkedFolder { folder in
+            let clock = TestClock()
+            let handler = InMemoryLogHandler()
+            try await folder.withStorage { storage in
+                let store = try await storage.store(for: MarkedFolder.alice)
+                _ = try await MarkedFolder.save(["a"], to: store)
+                let scrub = FolderScrub(
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
+                ) { _ in throw StorageError(.busy, "Too many files are open. Try again later.") }
+                async let found = scrub.round()
+                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+                #expect(try await found == [])
+                #expect(handler.entries.map(\.level) == [.warning])
+            }
+        }
+    }
+
     @Test func soundDatabasesHaveNoFindings() async throws {
         try await withMarkedFolder { folder in
             let clock = TestClock()
