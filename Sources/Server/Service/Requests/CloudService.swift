@@ -118,7 +118,8 @@ public final class CloudService: Sendable {
             try await pipeline.watch.refresh()
             return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
         } catch {
-            // The store failed, and the request's own answer reports that.
+            // A browser that asked before its request does not send the request then, so no answer reports the error.
+            _ = components.errors.failure(from: error)
             return false
         }
     }
