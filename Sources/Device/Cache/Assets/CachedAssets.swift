@@ -143,14 +143,17 @@ actor CachedAssets {
 
     private func fetchAsked() async {
         var backoff = Self.backoff
+        var isNoted = false
         while takeQuestion() {
             do {
                 try await fetchWanted()
                 fetching.withLock { $0.isIncomplete = false }
                 backoff.reset()
+                isNoted = false
             } catch {
-                // Tried again after a pause. `sync()` and requests for a single file throw the
-                // error; an app that only runs the loop sees that the file is not there.
+                // Tried again after a pause, and logged once until it succeeds: no caller gets the error.
+                if !isNoted, !Task.isCancelled { note("assetsNotFetched", error) }
+                isNoted = true
                 fetching.withLock { ($0.isIncomplete, $0.isAsked) = (true, true) }
                 // A cancelled wait ends the loop in `takeQuestion`.
                 try? await world.timeout(backoff.nextSeconds())
@@ -175,6 +178,10 @@ actor CachedAssets {
             return fetching.task.take()
         }
         task?.cancel()
+    }
+
+    private func note(_ kind: String, _ error: any Error) {
+        CacheLog(file: file, scope: nil, world: world).note(.notice, kind, ["error": "\(error)"])
     }
 
     private func fetchIfThere(_ wanted: Wanted) async throws {
@@ -214,14 +221,14 @@ actor CachedAssets {
         }
     }
 
-    private func tidyLater() async {
+    func tidyLater() async {
         cleanup.withLock { $0.task = nil }
         do {
             try await tidy()
         } catch {
             // Tried again after the next change, or when the file is opened again. Until then
-            // unused files take up disk space.
-            return
+            // unused files take up disk space, and no caller gets the error.
+            if !cleanup.withLock({ $0.isEnded }) { note("assetsNotTidied", error) }
         }
     }
 
