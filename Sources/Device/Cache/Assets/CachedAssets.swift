@@ -21,7 +21,6 @@ actor CachedAssets {
     nonisolated let file: CacheFile
     nonisolated let settings: AssetSettings
     private let databases: [CachedDatabase]
-    private nonisolated let world: World
     private nonisolated let observers: Observers
     private var downloads: [String: RunningDownload] = [:]
     /// Assets of records that the service no longer has, remembered by this process. Another record
@@ -30,15 +29,16 @@ actor CachedAssets {
     private nonisolated let fetching = Mutex(Fetching())
     private nonisolated let cleanup = Mutex(Cleanup())
 
+    private nonisolated var world: World { file.assets.world }
+
     init(
         file: CacheFile, databases: [CachedDatabase], settings: AssetSettings,
-        observers: Observers, world: World
+        observers: Observers
     ) {
         self.file = file
         self.databases = databases
         self.settings = settings
         self.observers = observers
-        self.world = world
     }
 
     /// Whether a sync downloads any files. A cache in memory without a folder downloads none.

@@ -35,10 +35,7 @@ import Testing
                 #expect(try await MarkedFolder.lookUp([names[0]], in: store).count == 1)
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                let findings = try await found
+                let findings = try await Self.round(of: scrub, clock)
                 #expect(!findings.isEmpty)
                 #expect(findings.allSatisfy { $0.path == file })
                 #expect(handler.entries.count == findings.count)
@@ -59,10 +56,7 @@ import Testing
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
                 ) { $0 == MarkedFolder.alice ? [finding] : [] }
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                #expect(try await found == [finding])
+                #expect(try await Self.round(of: scrub, clock) == [finding])
                 #expect(handler.entries.count == 1)
             }
         }
@@ -79,10 +73,7 @@ import Testing
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
                 ) { _ in throw StorageError(.busy, "Too many files are open. Try again later.") }
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                #expect(try await found == [])
+                #expect(try await Self.round(of: scrub, clock) == [])
                 #expect(handler.entries.map(\.level) == [.warning])
             }
         }
@@ -96,10 +87,7 @@ import Testing
                 _ = try await MarkedFolder.save(["a"], to: store)
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test"))
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                #expect(try await found == [])
+                #expect(try await Self.round(of: scrub, clock) == [])
             }
         }
     }
@@ -127,6 +115,14 @@ import Testing
                 #expect(handler.entries.count == 2)
             }
         }
+    }
+
+    /// Checks the folder's only database once.
+    private static func round(of scrub: FolderScrub, _ clock: TestClock) async throws -> [Finding] {
+        async let found = scrub.round()
+        await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+        clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+        return try await found
     }
 
     private static func rootPage(
