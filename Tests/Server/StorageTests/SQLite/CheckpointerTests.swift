@@ -15,10 +15,7 @@ import Testing
         try await withTemporaryFolder(isMade: true) { path in
             let folder = FaultFolder(path)
             let file = path + "/alice.sqlite"
-            let format = RecordFile.format(world: .live)
-            let configuration = format.configuration(Configuration(), forFileAt: file)
-            let (writer, _) = try format.openSingleConnection(
-                at: file, configuration: configuration, newPageBytes: PageGrowth.grownPageBytes)
+            let writer = try writer(of: file)
             let checkpointer = Checkpointer(
                 path: file, limits: .with { $0.logPagesBeforeCheckpoint = 1 },
                 logger: Logger(label: "test"))
@@ -45,10 +42,7 @@ import Testing
     @Test func failedCheckpointOfWriterIsLoggedOnce() async throws {
         try await withTemporaryFolder(isMade: true) { path in
             let file = path + "/alice.sqlite"
-            let format = RecordFile.format(world: .live)
-            let configuration = format.configuration(Configuration(), forFileAt: file)
-            let (writer, _) = try format.openSingleConnection(
-                at: file, configuration: configuration, newPageBytes: PageGrowth.grownPageBytes)
+            let writer = try writer(of: file)
             let handler = InMemoryLogHandler()
             let checkpointer = Checkpointer(
                 path: file, limits: .with { $0.logPagesBeforeForcedCheckpoint = 0 },
@@ -65,6 +59,15 @@ import Testing
             }
             try writer.close()
         }
+    }
+
+    /// The connection of a new database that writes.
+    private func writer(of file: String) throws -> DatabaseQueue {
+        let format = RecordFile.format(world: .live)
+        return try format.openSingleConnection(
+            at: file, configuration: format.configuration(Configuration(), forFileAt: file),
+            newPageBytes: PageGrowth.grownPageBytes
+        ).0
     }
 
     private func size(of file: String) throws -> Int {
