@@ -45,49 +45,43 @@ import Testing
 
     /// If the file is intact, the invariants of its rows are checked as well.
     @Test func findingsOfTheContentsAreReported() async throws {
-        try await withMarkedFolder { folder in
-            let clock = TestClock()
-            let handler = InMemoryLogHandler()
-            try await folder.withStorage { storage in
-                let store = try await storage.store(for: MarkedFolder.alice)
-                _ = try await MarkedFolder.save(["a"], to: store)
-                let finding = Finding(
-                    invariant: "A key says what its record says.", path: "file", violation: "a")
-                let scrub = FolderScrub(
-                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
-                ) { $0 == MarkedFolder.alice ? [finding] : [] }
-                #expect(try await Self.round(of: scrub, clock) == [finding])
-                #expect(handler.entries.count == 1)
-            }
-        }
+        let finding = Finding(
+            invariant: "A key says what its record says.", path: "file", violation: "a")
+        let checked = try await check { $0 == MarkedFolder.alice ? [finding] : [] }
+        #expect(checked.findings == [finding])
+        #expect(checked.levels == [.error])
     }
 
     /// A database that the check cannot read has no findings; without a line in the log it would look sound.
     @Test func databaseThatCannotBeReadIsLogged() async throws {
-        try await withMarkedFolder { folder in
-            let clock = TestClock()
-            let handler = InMemoryLogHandler()
-            try await folder.withStorage { storage in
-                let store = try await storage.store(for: MarkedFolder.alice)
-                _ = try await MarkedFolder.save(["a"], to: store)
-                let scrub = FolderScrub(
-                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
-                ) { _ in throw StorageError(.busy, "Too many files are open. Try again later.") }
-                #expect(try await Self.round(of: scrub, clock) == [])
-                #expect(handler.entries.map(\.level) == [.warning])
-            }
+        let checked = try await check { _ in
+            throw StorageError(.busy, "Too many files are open. Try again later.")
         }
+        #expect(checked.findings == [])
+        #expect(checked.levels == [.warning])
     }
 
     @Test func soundDatabasesHaveNoFindings() async throws {
+        let checked = try await check { _ in [] }
+        #expect(checked.findings == [])
+        #expect(checked.levels == [])
+    }
+
+    /// Checks a folder with one record once, and returns the levels of what was logged.
+    private func check(
+        contents: @escaping @Sendable (DatabaseAddress) async throws -> [Finding]
+    ) async throws -> (findings: [Finding], levels: [Logger.Level]) {
         try await withMarkedFolder { folder in
             let clock = TestClock()
-            try await folder.withStorage { storage in
+            let handler = InMemoryLogHandler()
+            return try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 _ = try await MarkedFolder.save(["a"], to: store)
                 let scrub = FolderScrub(
-                    storage, world: clock.world, logger: Logger(label: "test"))
-                #expect(try await Self.round(of: scrub, clock) == [])
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler },
+                    contents: contents)
+                let findings = try await Self.round(of: scrub, clock)
+                return (findings: findings, levels: handler.entries.map(\.level))
             }
         }
     }
