@@ -2,11 +2,12 @@ import Foundation
 import InMemoryLogging
 import Logging
 import StratusClient
-import StratusMapping
 import StratusRuntime
 import StratusTesting
 import StratusWire
 import Testing
+
+@testable import StratusMapping
 
 /// Parallel saves, the lock, ignored objects, pushes, recovery, logging.
 @Suite(.timeLimit(.minutes(20)))
@@ -234,10 +235,12 @@ struct ServiceTests {
     }
 
     /// A device that has synced and then lost its connection; its pauses end when the clock is advanced.
-    private func offlinePhone(_ clock: TestClock) async throws -> MappedDevice {
+    private func offlinePhone(
+        _ clock: TestClock, logger: Logger = Logger(label: "test")
+    ) async throws -> MappedDevice {
         var world = World.live
         world.sleep = { try await clock.sleep(seconds: $0) }
-        let phone = try await MappedDevice(cloud, "phone", world: world)
+        let phone = try await MappedDevice(cloud, "phone", world: world, logger: logger)
         try await phone.sync()
         phone.transport.isOffline = true
         return phone
@@ -284,6 +287,22 @@ struct ServiceTests {
         await phone.store.waitForSaves(4)
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")
         #expect(try await phone.records("Home").count == 1)
+    }
+
+    /// No caller gets the error of a sync that the mapping begins by itself.
+    @Test func recoveryThatEndsWithAnErrorIsLogged() async throws {
+        let clock = TestClock()
+        let logs = InMemoryLogHandler()
+        let phone = try await offlinePhone(clock, logger: Logger(label: "test") { _ in logs })
+        let anna = phone.addPerson("Anna")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
+        await clock.waitForSleeper(seconds: 2.5...5)
+        phone.transport.isOffline = false
+        cloud.faults.nextRequests(100, .answer(.badRequest))
+        clock.advance(bySeconds: 5)
+        while phone.mapping.state.withLock({ $0.recovery != nil }) { await Task.yield() }
+        #expect(logs.entries.map(\.level) == [.error])
+        cloud.faults.clear()
     }
 
     @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusTesting
@@ -41,7 +42,7 @@ final class World: Sendable {
         environment: ContainerEnvironment = .development, isForDevelopment: Bool = true,
         limits: Limits = Limits(), isThrottled: Bool? = nil, heavyThreads: Int = 0,
         accounts: AccountSettings = AccountSettings(), startsLongChanges: Bool = true,
-        heldBack: Set<String> = [],
+        heldBack: Set<String> = [], logger: Logger = Logger(label: "stratus.service"),
         pushDelivery: (any PushDelivery)? = nil,
         sleep: @escaping @Sendable (Double) async throws -> Void = { seconds in
             // The work of a quiet service must not start because a test is slow.
@@ -52,7 +53,7 @@ final class World: Sendable {
         let time = Time()
         var settings = ServiceSettings(
             isForDevelopment: isForDevelopment, limits: limits, isThrottled: isThrottled,
-            world: .seeded(42), pushDelivery: pushDelivery)
+            world: .seeded(42), logger: logger, pushDelivery: pushDelivery)
         settings.world.nowMilliseconds = { time.milliseconds.withLock { $0 } }
         settings.world.uptimeSeconds = { time.milliseconds.withLock { Double($0) / 1_000 } }
         settings.world.sleep = sleep

@@ -21,7 +21,6 @@ actor CachedAssets {
     nonisolated let file: CacheFile
     nonisolated let settings: AssetSettings
     private let databases: [CachedDatabase]
-    private nonisolated let world: World
     private nonisolated let observers: Observers
     private var downloads: [String: RunningDownload] = [:]
     /// Assets of records that the service no longer has, remembered by this process. Another record
@@ -30,15 +29,16 @@ actor CachedAssets {
     private nonisolated let fetching = Mutex(Fetching())
     private nonisolated let cleanup = Mutex(Cleanup())
 
+    private nonisolated var world: World { file.assets.world }
+
     init(
         file: CacheFile, databases: [CachedDatabase], settings: AssetSettings,
-        observers: Observers, world: World
+        observers: Observers
     ) {
         self.file = file
         self.databases = databases
         self.settings = settings
         self.observers = observers
-        self.world = world
     }
 
     /// Whether a sync downloads any files. A cache in memory without a folder downloads none.
@@ -143,14 +143,17 @@ actor CachedAssets {
 
     private func fetchAsked() async {
         var backoff = Self.backoff
+        var isNoted = false
         while takeQuestion() {
             do {
                 try await fetchWanted()
                 fetching.withLock { $0.isIncomplete = false }
                 backoff.reset()
+                isNoted = false
             } catch {
-                // Tried again after a pause. `sync()` and requests for a single file throw the
-                // error; an app that only runs the loop sees that the file is not there.
+                // Tried again after a pause, and logged once until it succeeds: no caller gets the error.
+                if !isNoted, !Task.isCancelled { note("assetsNotFetched", error) }
+                isNoted = true
                 fetching.withLock { ($0.isIncomplete, $0.isAsked) = (true, true) }
                 // A cancelled wait ends the loop in `takeQuestion`.
                 try? await world.timeout(backoff.nextSeconds())
@@ -175,6 +178,10 @@ actor CachedAssets {
             return fetching.task.take()
         }
         task?.cancel()
+    }
+
+    private func note(_ kind: String, _ error: any Error) {
+        CacheLog(file: file, scope: nil, world: world).note(.notice, kind, ["error": "\(error)"])
     }
 
     private func fetchIfThere(_ wanted: Wanted) async throws {
@@ -214,14 +221,14 @@ actor CachedAssets {
         }
     }
 
-    private func tidyLater() async {
+    func tidyLater() async {
         cleanup.withLock { $0.task = nil }
         do {
             try await tidy()
         } catch {
             // Tried again after the next change, or when the file is opened again. Until then
-            // unused files take up disk space.
-            return
+            // unused files take up disk space, and no caller gets the error.
+            if !cleanup.withLock({ $0.isEnded }) { note("assetsNotTidied", error) }
         }
     }
 

@@ -133,7 +133,7 @@ public final class CloudCache: Sendable {
         turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
         turn.watchHalts()
         let cachedAssets = CachedAssets(
-            file: file, databases: databases, settings: assets, observers: observers, world: world)
+            file: file, databases: databases, settings: assets, observers: observers)
         self.cachedAssets = cachedAssets
         observers.afterwards { [weak cachedAssets] in cachedAssets?.noteChange() }
         observers.atRest { [weak cachedAssets] hasChanges in

@@ -47,7 +47,12 @@ extension CloudMapping {
             } catch let error as CKError where error.mayPass {
                 pause = error.longestRetryAfterSeconds
             } catch {
-                // `syncEntities` has logged the error; another attempt would fail in the same way.
+                // Another attempt would fail in the same way, and no caller gets the error.
+                if !Task.isCancelled {
+                    log.error(
+                        "the sync after a lost connection failed and is not repeated; sync again once the cause is removed",
+                        metadata: ["error": "\(error)"])
+                }
                 break
             }
         }

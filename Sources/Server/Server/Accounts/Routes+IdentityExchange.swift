@@ -17,8 +17,7 @@ extension Routes {
 
 extension IdentityExchange.Request: TokenExchange {
     func signIn(
-        to service: CloudService, as app: Credentials, from networkAddress: String,
-        at address: ContainerAddress
+        to service: CloudService, as app: Credentials, from networkAddress: String
     ) async throws -> Accounts.SignIn {
         try await service.signIn(
             identityToken: identityToken, nonce: nonce, staysSignedIn: staysSignedIn,

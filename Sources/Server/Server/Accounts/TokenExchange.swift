@@ -9,9 +9,15 @@ protocol TokenExchange: WireReadable {
     var environment: ContainerEnvironment { get }
 
     func signIn(
-        to service: CloudService, as app: Credentials, from networkAddress: String,
-        at address: ContainerAddress
+        to service: CloudService, as app: Credentials, from networkAddress: String
     ) async throws -> Accounts.SignIn
+}
+
+extension TokenExchange {
+    /// The container and environment to sign in to.
+    var address: ContainerAddress {
+        ContainerAddress(container: container, environment: environment)
+    }
 }
 
 extension Routes {
@@ -35,9 +41,7 @@ extension Routes {
                 let exchange = try decode(
                     Exchange.self, from: try await request.collectBody(limits))
                 let signedIn = try await exchange.signIn(
-                    to: service, as: credentials, from: networkAddress,
-                    at: ContainerAddress(
-                        container: exchange.container, environment: exchange.environment))
+                    to: service, as: credentials, from: networkAddress)
                 return Response(
                     wireBytes: wireBytes(
                         of: DevSignIn.Answer(

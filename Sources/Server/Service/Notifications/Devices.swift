@@ -49,6 +49,15 @@ struct Devices: Sendable {
         }
     }
 
+    /// Removes a user's push token from a container; one that is unknown, or another user's, stays.
+    func delete(
+        _ pushToken: String, of user: String, in address: ContainerAddress
+    ) async throws {
+        let isOwn = try await directory.devices(pushToken: pushToken)
+            .contains { $0.userRecordName == user && $0.address == address }
+        if isOwn { try await delete(pushToken, in: address) }
+    }
+
     /// Removes a push token from a container, or from all of them; its queued notifications are dropped.
     func delete(_ pushToken: String, in address: ContainerAddress?) async throws {
         try await directory.deleteDevice(pushToken: pushToken, in: address)

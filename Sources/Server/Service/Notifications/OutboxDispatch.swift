@@ -1,3 +1,4 @@
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusWire
@@ -64,9 +65,16 @@ struct OutboxDispatch {
         if let event = ShareEvent(bytes: row.body) {
             return try await gatherForParticipants(event, identifier)
         }
-        // A damaged event, or one in the format of another version, cannot be dispatched. Only a hint is lost: devices
-        // see the change at their next fetch.
-        guard let event = try? OutboxEvent(bytes: row.body) else { return }
+        let event: OutboxEvent
+        do {
+            event = try OutboxEvent(bytes: row.body)
+        } catch {
+            // Damaged, or in the format of another version. Its row is removed like any other, so that only the log
+            // can say that it was there.
+            return notifications.settings.logger.warning(
+                "An event of the outbox cannot be read. Devices are not notified of it; they get the change when they fetch.",
+                metadata: ["database": "\(store.address)", "event": "\(row.identifier)"])
+        }
         let summary = try await notifications.subscriptions.summary(of: store)
         try await gather(
             summary.entries(concerning: event), event,

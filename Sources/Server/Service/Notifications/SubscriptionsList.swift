@@ -9,9 +9,9 @@ extension SubscriptionsList: ServedEndpoint {
 
     /// Lists the caller's subscriptions to the database.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        let subscriber = try await call.context.subscriber(in: call.components.databases)
-        let rows = try await subscriber.subscriptions(in: call.context)
-        return Answer(rows.map { .subscription($0.listed) })
+        Answer(
+            try await call.context.subscriptions(in: call.components.databases)
+                .map { .subscription($0.listed) })
     }
 }
 
@@ -19,19 +19,20 @@ extension SubscriptionsList: ServedEndpoint {
 struct Subscriber: Sendable {
     var store: any RecordStore
     var name: String
-
-    /// Reads the subscriptions. They are charged to the request, and count against its memory.
-    func subscriptions(in context: RequestContext) async throws -> [SubscriptionRow] {
-        try await store.read { [name] reader in
-            let rows = try reader.subscriptions(of: name)
-            context.work.add(recordsRead: rows.count)
-            try context.hold(recordBytes: rows.reduce(0) { $0 + $1.body.count })
-            return rows
-        }
-    }
 }
 
 extension RequestContext {
+    /// Reads the caller's subscriptions. They are charged to the request, and count against its memory.
+    func subscriptions(in databases: Databases) async throws -> [SubscriptionRow] {
+        let subscriber = try await subscriber(in: databases)
+        return try await subscriber.store.read { reader in
+            let rows = try reader.subscriptions(of: subscriber.name)
+            work.add(recordsRead: rows.count)
+            try hold(recordBytes: rows.reduce(0) { $0 + $1.body.count })
+            return rows
+        }
+    }
+
     func subscriber(in databases: Databases) async throws -> Subscriber {
         let user = try user()
         if let store = try await databases.store(of: self) {

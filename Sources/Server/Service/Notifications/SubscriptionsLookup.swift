@@ -10,8 +10,7 @@ extension SubscriptionsLookup: ServedEndpoint {
     /// Returns the named subscriptions of the caller to the database; one that does not exist is an error of its own.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
         try call.context.checkCount(call.request.subscriptionIDs.count)
-        let subscriber = try await call.context.subscriber(in: call.components.databases)
-        let rows = try await subscriber.subscriptions(in: call.context)
+        let rows = try await call.context.subscriptions(in: call.components.databases)
         let rowsByIdentifier = Dictionary(
             rows.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
         return Answer(

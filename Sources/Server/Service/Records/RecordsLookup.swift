@@ -11,7 +11,7 @@ import StratusWire
 /// - which fields of a record are shown: `RecordDictionary` in RecordResult+Row.swift, by `RecordViewer`;
 /// - how many records a request may name: `answer(_:)` here; how many bytes they may have:
 ///   `records(named:in:room:tooLarge:hold:)` here;
-/// - what differs in the shared database: `sharedAnswer(_:in:_:_:_:_:)` here.
+/// - what differs in the shared database: `sharedAnswer(_:in:_:)` here.
 extension RecordsLookup: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: .read, effect: .idempotent, isCompressed: true,
@@ -26,25 +26,34 @@ extension RecordsLookup: ServedEndpoint {
         try call.context.checkNames(call.request.desiredKeys)
         for item in call.request.records { try call.context.checkNames(item.desiredKeys) }
         return try await answer(
-            call.request, in: call.context, call.components.databases, call.components.schemas,
-            try await call.components.tokenSigner(), call.components.records)
+            call.request, in: call.context,
+            Stores(
+                databases: call.components.databases, schemas: call.components.schemas,
+                signer: try await call.components.tokenSigner(), records: call.components.records))
     }
 
-    static func answer(
-        _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
+    /// What looking up records needs.
+    private struct Stores: Sendable {
+        let databases: Databases
+        let schemas: SchemaCache
+        let signer: TokenSigner
+        /// Makes the record of a user that is looked up.
+        let records: RecordWriting
+    }
+
+    private static func answer(
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
-        guard let store = try await databases.store(of: context) else {
-            return try await sharedAnswer(
-                request, in: context, databases, schemas, signer, records)
+        guard let store = try await stores.databases.store(of: context) else {
+            return try await sharedAnswer(request, in: context, stores)
         }
         try await UsersRecord.makeIfNeeded(
-            named: request.records.map(\.recordName), in: context, store: store, records)
-        let access = try await context.recordAccess(by: schemas)
+            named: request.records.map(\.recordName), in: context, store: store, stores.records)
+        let access = try await context.recordAccess(by: stores.schemas)
         return try await store.read { reader in
             var answer = try Self.answer(request, in: context, access: access, reader: reader)
             answer.syncToken = try context.currentToken(
-                of: request.zoneID, in: reader, signer: signer)
+                of: request.zoneID, in: reader, signer: stores.signer)
             return answer
         }
     }
@@ -102,10 +111,9 @@ extension RecordsLookup: ServedEndpoint {
 
 extension RecordsLookup {
     private static func sharedAnswer(
-        _ request: Request, in context: RequestContext, _ databases: Databases,
-        _ schemas: SchemaCache, _ signer: TokenSigner, _ records: RecordWriting
+        _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {
-        let database = try await SharedDatabase(context, databases)
+        let database = try await SharedDatabase(context, stores.databases)
         var syncToken: String?
         var room = context.limits.recordBytesPerLookup
         let results = try await database.answers(
@@ -119,8 +127,7 @@ extension RecordsLookup {
             from: { view, items in
                 var part = request
                 part.records = items
-                let answer = try await answer(
-                    part, in: view, databases, schemas, signer, records)
+                let answer = try await answer(part, in: view, stores)
                 room -= answer.records.storedBytes
                 guard room >= 0 else { throw ServiceError.lookupTooLarge }
                 // Only the part of the owner whose zone the request names has one.

@@ -118,7 +118,8 @@ public final class CloudService: Sendable {
             try await pipeline.watch.refresh()
             return try await accounts.apiToken(apiToken)?.allows(origin: origin) ?? true
         } catch {
-            // The store failed, and the request's own answer reports that.
+            // A browser that asked before its request does not send the request then, so no answer reports the error.
+            _ = components.errors.failure(from: error)
             return false
         }
     }
@@ -214,8 +215,7 @@ public final class CloudService: Sendable {
 
     private var assetTransfer: AssetByteTransfer {
         AssetByteTransfer(
-            limits: settings.limits, world: settings.world, logger: settings.logger,
-            storage: storage, databases: components.databases,
+            settings: settings, storage: storage, databases: components.databases,
             signerSource: components.signerSource, heavy: pipeline.heavy, meter: pipeline.meter,
             uploads: components.uploads, unclaimedUploads: components.unclaimedUploads)
     }

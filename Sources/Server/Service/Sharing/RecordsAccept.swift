@@ -13,15 +13,14 @@ extension RecordsAccept: ServedEndpoint {
     /// The owner's database gets the participant before the caller's database gets the zone. A crash in between leaves
     /// a participant who does not see the zone until following the link again.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        Answer(
-            try await call.context.shareMetadata(
-                of: call.request, call.components.directory, call.components.databases
-            ) { followed in
-                try await ShareJoining(
-                    followed: followed, context: call.context, databases: call.components.databases,
-                    records: call.components.records, world: call.components.settings.world
-                ).join()
-            })
+        try await call.context.shareMetadata(
+            of: call.request, call.components.directory, call.components.databases
+        ) { followed in
+            try await ShareJoining(
+                followed: followed, context: call.context, databases: call.components.databases,
+                records: call.components.records, world: call.components.settings.world
+            ).join()
+        }
     }
 }
 

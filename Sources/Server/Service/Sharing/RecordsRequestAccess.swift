@@ -12,15 +12,14 @@ extension RecordsRequestAccess: ServedEndpoint {
     /// An unknown link and one to a share that takes no requests are the same NOT_FOUND. A person who may join already
     /// gets an error that says so: resolving the link shows that too.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        Answer(
-            try await call.context.followLinks(
-                of: call.request, call.components.directory, call.components.databases
-            ) { followed in
-                try await AccessAsking(
-                    followed: followed, context: call.context, records: call.components.records
-                ).ask()
-                return AccessRequest(shortGUID: followed.asked)
-            })
+        try await call.context.followLinks(
+            of: call.request, call.components.directory, call.components.databases
+        ) { followed in
+            try await AccessAsking(
+                followed: followed, context: call.context, records: call.components.records
+            ).ask()
+            return AccessRequest(shortGUID: followed.asked)
+        }
     }
 }
 

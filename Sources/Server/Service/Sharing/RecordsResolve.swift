@@ -11,15 +11,14 @@ extension RecordsResolve: ServedEndpoint {
     /// Returns the targets of a request's links. A link that is not for the caller, that has ended or that never
     /// existed is the same NOT_FOUND.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        Answer(
-            try await call.context.shareMetadata(
-                of: call.request, call.components.directory, call.components.databases
-            ) { followed in
-                let view = followed.view(in: call.context)
-                return try await followed.link.store.read { reader in
-                    try view.metadata(followed.target(reader), followed.asked, reader)
-                }
-            })
+        try await call.context.shareMetadata(
+            of: call.request, call.components.directory, call.components.databases
+        ) { followed in
+            let view = followed.view(in: call.context)
+            return try await followed.link.store.read { reader in
+                try view.metadata(followed.target(reader), followed.asked, reader)
+            }
+        }
     }
 }
 
@@ -30,10 +29,10 @@ extension ShareMetadataDictionary {
 
 extension RequestContext {
     /// Calls `follow` for each link of a request; one that fails does not affect the others.
-    func followLinks<Outcome>(
+    func followLinks<Outcome: ListItem>(
         of request: RecordsResolve.Request, _ directory: any Directory, _ databases: Databases,
         _ follow: (FollowedLink) async throws -> Outcome
-    ) async throws -> [Result<Outcome, ShortGUIDFailure>] {
+    ) async throws -> ListBody<Result<Outcome, ShortGUIDFailure>> {
         try checkShortGUIDs(request)
         let person = try await participantIdentity(in: directory)
         var results: [Result<Outcome, ShortGUIDFailure>] = []
@@ -47,14 +46,14 @@ extension RequestContext {
                 results.append(.failure(ShortGUIDFailure(shortGUID: asked, error: error)))
             }
         }
-        return results
+        return ListBody(results)
     }
 
     /// Follows links to the metadata of their shares, up to the bytes that a lookup may have.
     func shareMetadata(
         of request: RecordsResolve.Request, _ directory: any Directory, _ databases: Databases,
         _ follow: (FollowedLink) async throws -> ShareMetadataDictionary
-    ) async throws -> [Result<ShareMetadataDictionary, ShortGUIDFailure>] {
+    ) async throws -> ListBody<ShareResult> {
         var room = limits.recordBytesPerLookup
         return try await followLinks(of: request, directory, databases) { followed in
             guard room > 0 else { throw ServiceError.lookupTooLarge }

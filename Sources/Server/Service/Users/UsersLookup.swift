@@ -9,9 +9,7 @@ extension UsersLookupEmail: ServedEndpoint {
 
     /// Returns the users with these e-mail addresses, as far as they can be found.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.people(in: call.request, call.components.directory) {
-            UserLookupInfo(emailAddress: $0.emailAddress)
-        }
+        try await call.context.people(call.request, by: \.emailAddress, call.components.directory)
     }
 }
 
@@ -23,9 +21,7 @@ extension UsersLookupID: ServedEndpoint {
 
     /// Returns the users with these record names, as far as they can be found.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.people(in: call.request, call.components.directory) {
-            UserLookupInfo(userRecordName: $0.userRecordName)
-        }
+        try await call.context.people(call.request, by: \.userRecordName, call.components.directory)
     }
 }
 
@@ -45,12 +41,14 @@ extension RequestContext {
     ///
     /// - Parameter key: The part of what the request says of a person by which the person is looked up.
     fileprivate func people(
-        in request: UsersLookupRequest, _ directory: any Directory,
-        by key: (UserLookupInfo) -> UserLookupInfo
+        _ request: UsersLookupRequest, by key: WritableKeyPath<UserLookupInfo, String?> & Sendable,
+        _ directory: any Directory
     ) async throws -> UsersLookupAnswer {
         try checkCount(request.users.count)
         var users: [UserDictionary] = []
-        for info in request.users.map(key) {
+        for asked in request.users {
+            var info = UserLookupInfo()
+            info[keyPath: key] = asked[keyPath: key]
             let identity = try await identity(lookedUpBy: info, in: directory)
             guard let name = identity.userRecordName else { continue }
             users.append(

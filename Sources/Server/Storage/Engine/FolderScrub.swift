@@ -74,21 +74,35 @@ package struct FolderScrub: Sendable {
         }
         for address in addresses {
             let began = world.uptimeSeconds()
-            var found = await storage.findings(in: address)
-            if found.isEmpty {
-                do {
-                    found = try await contents(address)
-                } catch {
-                    // The database was refused and its error is in the log, or the storage is closed.
-                }
+            do {
+                let found = try await self.findings(in: address)
+                Self.checked.increment()
+                for finding in found { report(finding) }
+                findings += found
+            } catch {
+                note(error, of: address)
             }
-            Self.checked.increment()
-            for finding in found { report(finding) }
-            findings += found
             let work = world.uptimeSeconds() - began
             try await world.sleep(max(Self.leastRestSeconds, work * Self.restPerWork))
         }
         return findings
+    }
+
+    /// The findings in a database's file and rows or, if these are intact, in its contents.
+    private func findings(in address: DatabaseAddress) async throws -> [Finding] {
+        let found = try await storage.findings(in: address)
+        return found.isEmpty ? try await contents(address) : found
+    }
+
+    /// Logs why a database was not checked, unless the storage has logged it or is being closed.
+    private func note(_ error: any Error, of address: DatabaseAddress) {
+        guard !(error is CancellationError), !Task.isCancelled else { return }
+        if let error = error as? StorageError, error.database != nil || error.code == .closed {
+            return
+        }
+        logger.warning(
+            "A database could not be read, so it was not checked. The next round tries it again.",
+            metadata: ["database": "\(address)", "error": "\(error)"])
     }
 
     private func report(_ finding: Finding) {
@@ -103,16 +117,13 @@ package struct FolderScrub: Sendable {
 }
 
 extension SQLiteStorageEngine {
-    /// The findings in one database. A file that cannot be opened is reported by the requests that need it.
-    fileprivate func findings(in address: DatabaseAddress) async -> [Finding] {
+    /// The findings in the file and the rows of one database.
+    ///
+    /// - Throws: ``StorageError`` when the file cannot be opened.
+    fileprivate func findings(in address: DatabaseAddress) async throws -> [Finding] {
         var check = FolderCheck()
-        do {
-            try await withDatabase(of: address) {
-                await Self.check(
-                    $0, RecordFile.invariants, into: &check, rows: Self.damagedRows)
-            }
-        } catch {
-            // The database was refused and its error is in the log, or the storage is closed.
+        try await withDatabase(of: address) {
+            await Self.check($0, RecordFile.invariants, into: &check, rows: Self.damagedRows)
         }
         return check.findings
     }

@@ -7,6 +7,14 @@ extension RecordFile {
         """
     }
 
+    /// A join with the living record that a row names in one of its columns.
+    private static func joiningRecord(of row: String, named column: String) -> String {
+        """
+        LEFT JOIN record ON record.zone = \(row).zone AND record.name = \(row).\(column)
+            AND record.deleted = 0
+        """
+    }
+
     /// Invariants between the rows of a database. The meaning of their bytes is checked in StratusService.
     static let invariants: [StoredInvariant] = tableInvariants + epochInvariants + indexInvariants
 
@@ -72,9 +80,8 @@ extension RecordFile {
             "A share has its record.",
             recoveryAction: .rebuild,
             violations: """
-                SELECT share.name FROM share LEFT JOIN record
-                    ON record.zone = share.zone AND record.name = share.name
-                        AND record.deleted = 0 AND record.type = 'cloudkit.share'
+                SELECT share.name FROM share \(joiningRecord(of: "share", named: "name"))
+                    AND record.type = 'cloudkit.share'
                 WHERE record.name IS NULL
                 """),
         StoredInvariant(
@@ -99,17 +106,15 @@ extension RecordFile {
             "A record that has a reference with an action exists.",
             recoveryAction: .rebuild,
             violations: """
-                SELECT reference_.holder FROM reference_ LEFT JOIN record
-                    ON record.zone = reference_.zone AND record.name = reference_.holder
-                        AND record.deleted = 0
+                SELECT reference_.holder FROM reference_
+                \(joiningRecord(of: "reference_", named: "holder"))
                 WHERE record.name IS NULL
                 """),
         StoredInvariant(
             "The target of a VALIDATE reference exists.",
             violations: """
-                SELECT reference_.target FROM reference_ LEFT JOIN record
-                    ON record.zone = reference_.zone AND record.name = reference_.target
-                        AND record.deleted = 0
+                SELECT reference_.target FROM reference_
+                \(joiningRecord(of: "reference_", named: "target"))
                 WHERE reference_.action = 2 AND record.name IS NULL
                     AND NOT EXISTS (SELECT 1 FROM long_change
                         WHERE kind = 2 AND long_change.zone = reference_.zone
@@ -135,8 +140,7 @@ extension RecordFile {
             recoveryAction: .rebuild,
             violations: """
                 SELECT holder.name FROM asset_reference AS holder
-                LEFT JOIN record ON record.zone = holder.zone AND record.name = holder.name
-                    AND record.deleted = 0
+                \(joiningRecord(of: "holder", named: "name"))
                 LEFT JOIN asset USING (sha256)
                 WHERE record.name IS NULL OR asset.sha256 IS NULL
                 """),

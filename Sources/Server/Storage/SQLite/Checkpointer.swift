@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 import GRDBSQLite
+import Logging
 import Synchronization
 
 /// Moves committed pages from the write-ahead log into the database file, beside the writer.
@@ -21,15 +22,19 @@ final class Checkpointer: Sendable {
     /// The length of the log when the last checkpoint beside the writer began.
     private let checkpointedPages = Atomic<Int>(0)
     private let pages: Mutex<PageGrowth>
+    /// Whether the writer's last checkpoint failed: that is logged once.
+    private let hasFailed = Atomic(false)
+    private let logger: Logger
     private let work: WorkThread
 
     /// - Parameter work: Where checkpoints run, unless on a thread of this database's own.
     init(
-        path: String, limits: StorageLimits, work: WorkThread = .disk
+        path: String, limits: StorageLimits, logger: Logger, work: WorkThread = .disk
     ) {
         self.work = work
         self.path = path
         self.limits = limits
+        self.logger = logger
         queue = DispatchQueue(label: "stratus.checkpoint", qos: .utility)
         pages = Mutex(PageGrowth(pageBytes: PageGrowth.grownPageBytes))
     }
@@ -90,8 +95,17 @@ final class Checkpointer: Sendable {
         }
         do {
             try writer.checkpoint(.passive)
+            hasFailed.store(false, ordering: .relaxed)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            // The checkpoint beside the writer is still running.
+            return
         } catch {
-            // The log stays as it is and is tried again at the next commit. A failing disk shows in the commits.
+            // Tried again before the next commit. Commits write to the log only, so none of them reports it before the
+            // log has filled the disk.
+            guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
+            logger.error(
+                "The log of a database cannot be moved into its file, so it grows with each commit. Look at the disk.",
+                metadata: ["path": "\(path)", "error": "\(error)"])
         }
     }
 
@@ -109,8 +123,8 @@ final class Checkpointer: Sendable {
     /// several saves, and a checkpoint needs none of it. The connection's settings are SQLite's defaults; `synchronous`
     /// has no effect here, as a checkpoint synchronises log and file with NORMAL as well.
     ///
-    /// No result is checked: if something failed, nothing is lost, and it is tried again when the writer is next idle,
-    /// as in ``writerContinues(_:)``.
+    /// No result is checked: if something failed, nothing is lost, and it is tried again when the writer is next idle.
+    /// A failure that stays is logged by ``writerContinues(_:)``, when the log has become long.
     private func checkpointBesideWriter() {
         var connection: OpaquePointer?
         defer { sqlite3_close(connection) }

@@ -47,7 +47,8 @@ final class SQLiteFile: OpenDatabase {
             let (main, upgrade) = try format.openSingleConnection(
                 at: path, configuration: configuration,
                 newPageBytes: PageGrowth.newPageBytes)
-            let checkpoints = Checkpointer(path: path, limits: limits, work: work)
+            let checkpoints = Checkpointer(
+                path: path, limits: limits, logger: logger, work: work)
             try main.inDatabase {
                 try checkpoints.observe($0)
                 stratus_yield_often($0.sqliteConnection)

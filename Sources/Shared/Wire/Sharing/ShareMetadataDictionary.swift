@@ -89,11 +89,9 @@ extension ShareMetadataDictionary.PotentialMatch: WireReadable, WireWritable {
     public func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("participantId", participantID)
-            writer.key("contactInformation")
-            writer.object { writer in
-                writer.optional("emailAddress", emailAddress)
-                writer.optional("phoneNumber", phoneNumber)
-            }
+            writer.member(
+                "contactInformation",
+                UserLookupInfo(emailAddress: emailAddress, phoneNumber: phoneNumber))
         }
     }
 }

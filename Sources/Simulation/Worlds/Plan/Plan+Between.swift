@@ -92,11 +92,7 @@ extension Plan {
         guard deletesEverything else { return deletions }
         for _ in 0..<1 + numbers.below(2) {
             let record = record(&numbers)
-            let user = devices[numbers.below(devices.count)]
-            let own = devices.indices.filter { devices[$0] == user }
-            let maker = own[record % own.count]
-            let others = own.filter { $0 != maker }
-            let other = others.isEmpty ? maker : others[numbers.below(others.count)]
+            let (maker, other) = makerAndOther(of: record, &numbers)
             var steps = [Step.deleteEverything(device: maker)]
             if numbers.below(2) == 0 { steps.append(.make(device: maker, record: record)) }
             if numbers.below(3) == 0 { steps.append(.kill(device: maker)) }
@@ -114,11 +110,7 @@ extension Plan {
     /// A photo from the device that makes a record to another one, which views it, makes room and views it again.
     private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)
-        let user = devices[numbers.below(devices.count)]
-        let own = devices.indices.filter { devices[$0] == user }
-        let maker = own[record % own.count]
-        let others = own.filter { $0 != maker }
-        let other = others.isEmpty ? maker : others[numbers.below(others.count)]
+        let (maker, other) = makerAndOther(of: record, &numbers)
         let looks = [Step.lookAtAll(device: other), .pass(seconds: 8)]
         return [
             .make(device: maker, record: record),
@@ -204,6 +196,17 @@ extension Plan {
 
     private func record(_ numbers: inout SeededNumbers) -> Int {
         numbers.below(Self.recordsPerZone.reduce(0, +))
+    }
+
+    /// The device of a user that makes the record, and another one of that user if there is one.
+    private func makerAndOther(
+        of record: Int, _ numbers: inout SeededNumbers
+    ) -> (maker: Int, other: Int) {
+        let user = devices[numbers.below(devices.count)]
+        let own = devices.indices.filter { devices[$0] == user }
+        let maker = own[record % own.count]
+        let others = own.filter { $0 != maker }
+        return (maker, others.isEmpty ? maker : others[numbers.below(others.count)])
     }
 
     /// Two devices, of one user if a user has two.

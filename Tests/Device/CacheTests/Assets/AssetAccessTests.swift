@@ -141,7 +141,7 @@ import Testing
         let cache = tablet.cache
         let assets = CachedAssets(
             file: cache.file, databases: cache.databases, settings: settings,
-            observers: cache.observers, world: cache.world)
+            observers: cache.observers)
         try await assets.fetchWanted()
         #expect(try tablet.image(deleted == "a" ? "b" : "a") == image)
     }

@@ -63,6 +63,9 @@ import Testing
         #expect(try Data(contentsOf: asset.fileURL) == content("a", 900_000))
         let offsets = tablet.transfers.downloadOffsets
         #expect(offsets.count == 2 && offsets[0] == 0 && offsets[1] >= 400_000)
+        // No caller gets the loop's errors, so they are in the log.
+        let events = try tablet.cache.loggedEvents().filter { $0.kind == "assetsNotFetched" }
+        #expect(events.count == 1)
         await tablet.cache.stop()
     }
 

@@ -243,6 +243,21 @@ import Testing
         #expect(try phone.assetFiles().isEmpty)
     }
 
+    /// Unused files are removed in the background, so no caller gets the error.
+    @Test func failedRemovalOfUnusedFilesIsLogged() async throws {
+        let folder = FileManager.default.temporaryDirectory
+            .appendingPathComponent("tidy-\(UUID().uuidString)")
+        let container = try await TestCloud().container(
+            CloudDevice.container, user: "alice", device: "phone")
+        let cache = try CloudCache(
+            memory: try MemoryCacheFile(assetFolder: folder), container: container)
+        // A file where the folder should be.
+        try Data().write(to: folder)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        await cache.cachedAssets.tidyLater()
+        #expect(try cache.loggedEvents().contains { $0.kind == "assetsNotTidied" })
+    }
+
     @Test func fullDiskIsStorageFull() throws {
         let full = open("/dev/full", O_WRONLY)
         defer { close(full) }

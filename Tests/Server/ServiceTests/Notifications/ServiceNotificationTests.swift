@@ -1,3 +1,5 @@
+import InMemoryLogging
+import Logging
 import StratusRecords
 import StratusService
 import StratusStorage
@@ -236,6 +238,22 @@ import Testing
             await world.service.waitUntilIdle()
             #expect(try await store.read { try $0.outbox(limit: 10) }.count == 1)
         }
+    }
+
+    /// The row leaves the outbox like any other, so nothing else shows that it was there.
+    @Test func eventThatCannotBeReadIsLogged() async throws {
+        let storage = SQLiteStorageEngine.inMemory()
+        let logs = InMemoryLogHandler()
+        let world = World(storage, logger: Logger(label: "test") { _ in logs })
+        let phone = try await world.person("alice", with: "Trips")
+        try await phone.subscribe([Make.zone("z", "Trips")])
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: phone.name)))
+        try await store.writeRecords { try $0.enqueue([]) }
+        try await phone.modify([hut(.create, "hut")], in: "Trips")
+        await world.service.waitUntilIdle()
+        let warnings = logs.entries.filter { $0.level == .warning }
+        #expect(warnings.map { "\($0.message)".hasPrefix("An event of the outbox") } == [true])
     }
 
     // MARK: Devices

@@ -23,4 +23,19 @@ import Testing
         #expect(log(StorageError(.other, "The zone does not exist.")) == 5)
         #expect(!errors.isStopped)
     }
+
+    /// A browser asks before its request whether the page may read the answer. If not, it sends no request whose answer
+    /// could report the error.
+    @Test func failedQuestionOfBrowserIsLogged() async throws {
+        let handler = InMemoryLogHandler()
+        let storage = SQLiteStorageEngine.inMemory()
+        let service = CloudService(
+            storage: storage,
+            settings: ServiceSettings(
+                isForDevelopment: false, logger: Logger(label: "test") { _ in handler }))
+        try await storage.close()
+        let mayRead = await service.mayRead(origin: "https://trails.example.org", apiToken: "token")
+        #expect(!mayRead)
+        #expect(handler.entries.contains { $0.level == .error })
+    }
 }

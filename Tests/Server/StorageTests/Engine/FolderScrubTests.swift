@@ -35,10 +35,7 @@ import Testing
                 #expect(try await MarkedFolder.lookUp([names[0]], in: store).count == 1)
                 let scrub = FolderScrub(
                     storage, world: clock.world, logger: Logger(label: "test") { _ in handler })
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                let findings = try await found
+                let findings = try await Self.round(of: scrub, clock)
                 #expect(!findings.isEmpty)
                 #expect(findings.allSatisfy { $0.path == file })
                 #expect(handler.entries.count == findings.count)
@@ -48,38 +45,43 @@ import Testing
 
     /// If the file is intact, the invariants of its rows are checked as well.
     @Test func findingsOfTheContentsAreReported() async throws {
-        try await withMarkedFolder { folder in
-            let clock = TestClock()
-            let handler = InMemoryLogHandler()
-            try await folder.withStorage { storage in
-                let store = try await storage.store(for: MarkedFolder.alice)
-                _ = try await MarkedFolder.save(["a"], to: store)
-                let finding = Finding(
-                    invariant: "A key says what its record says.", path: "file", violation: "a")
-                let scrub = FolderScrub(
-                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler }
-                ) { $0 == MarkedFolder.alice ? [finding] : [] }
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                #expect(try await found == [finding])
-                #expect(handler.entries.count == 1)
-            }
+        let finding = Finding(
+            invariant: "A key says what its record says.", path: "file", violation: "a")
+        let checked = try await check { $0 == MarkedFolder.alice ? [finding] : [] }
+        #expect(checked.findings == [finding])
+        #expect(checked.levels == [.error])
+    }
+
+    /// A database that the check cannot read has no findings; without a line in the log it would look sound.
+    @Test func databaseThatCannotBeReadIsLogged() async throws {
+        let checked = try await check { _ in
+            throw StorageError(.busy, "Too many files are open. Try again later.")
         }
+        #expect(checked.findings == [])
+        #expect(checked.levels == [.warning])
     }
 
     @Test func soundDatabasesHaveNoFindings() async throws {
+        let checked = try await check { _ in [] }
+        #expect(checked.findings == [])
+        #expect(checked.levels == [])
+    }
+
+    /// Checks a folder with one record once, and returns the levels of what was logged.
+    private func check(
+        contents: @escaping @Sendable (DatabaseAddress) async throws -> [Finding]
+    ) async throws -> (findings: [Finding], levels: [Logger.Level]) {
         try await withMarkedFolder { folder in
             let clock = TestClock()
-            try await folder.withStorage { storage in
+            let handler = InMemoryLogHandler()
+            return try await folder.withStorage { storage in
                 let store = try await storage.store(for: MarkedFolder.alice)
                 _ = try await MarkedFolder.save(["a"], to: store)
                 let scrub = FolderScrub(
-                    storage, world: clock.world, logger: Logger(label: "test"))
-                async let found = scrub.round()
-                await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
-                clock.advance(bySeconds: FolderScrub.leastRestSeconds)
-                #expect(try await found == [])
+                    storage, world: clock.world, logger: Logger(label: "test") { _ in handler },
+                    contents: contents)
+                let findings = try await Self.round(of: scrub, clock)
+                return (findings: findings, levels: handler.entries.map(\.level))
             }
         }
     }
@@ -107,6 +109,14 @@ import Testing
                 #expect(handler.entries.count == 2)
             }
         }
+    }
+
+    /// Checks the folder's only database once.
+    private static func round(of scrub: FolderScrub, _ clock: TestClock) async throws -> [Finding] {
+        async let found = scrub.round()
+        await clock.waitForSleeper(seconds: FolderScrub.leastRestSeconds)
+        clock.advance(bySeconds: FolderScrub.leastRestSeconds)
+        return try await found
     }
 
     private static func rootPage(

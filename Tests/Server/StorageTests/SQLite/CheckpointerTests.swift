@@ -1,6 +1,8 @@
 import FaultFiles
 import Foundation
 import GRDB
+import InMemoryLogging
+import Logging
 import StratusSQLite
 import Testing
 
@@ -13,12 +15,10 @@ import Testing
         try await withTemporaryFolder(isMade: true) { path in
             let folder = FaultFolder(path)
             let file = path + "/alice.sqlite"
-            let format = RecordFile.format(world: .live)
-            let configuration = format.configuration(Configuration(), forFileAt: file)
-            let (writer, _) = try format.openSingleConnection(
-                at: file, configuration: configuration, newPageBytes: PageGrowth.grownPageBytes)
+            let writer = try writer(of: file)
             let checkpointer = Checkpointer(
-                path: file, limits: .with { $0.logPagesBeforeCheckpoint = 1 })
+                path: file, limits: .with { $0.logPagesBeforeCheckpoint = 1 },
+                logger: Logger(label: "test"))
             try writer.inDatabase { writer in
                 try checkpointer.observe(writer)
                 try writer.execute(sql: "CREATE TABLE filled (bytes BLOB)")
@@ -36,6 +36,38 @@ import Testing
             #expect(folder.statements - statements <= 2, "\(folder.statements - statements)")
             try writer.close()
         }
+    }
+
+    /// Commits succeed while the log grows, so the log of the service has to say that it does.
+    @Test func failedCheckpointOfWriterIsLoggedOnce() async throws {
+        try await withTemporaryFolder(isMade: true) { path in
+            let file = path + "/alice.sqlite"
+            let writer = try writer(of: file)
+            let handler = InMemoryLogHandler()
+            let checkpointer = Checkpointer(
+                path: file, limits: .with { $0.logPagesBeforeForcedCheckpoint = 0 },
+                logger: Logger(label: "test") { _ in handler })
+            try writer.inDatabase { writer in
+                checkpointer.writerContinues(writer)
+                #expect(handler.entries.isEmpty)
+                // SQLite refuses a checkpoint within a transaction.
+                try writer.execute(sql: "BEGIN IMMEDIATE")
+                checkpointer.writerContinues(writer)
+                checkpointer.writerContinues(writer)
+                #expect(handler.entries.map(\.level) == [.error])
+                try writer.execute(sql: "COMMIT")
+            }
+            try writer.close()
+        }
+    }
+
+    /// The connection of a new database that writes.
+    private func writer(of file: String) throws -> DatabaseQueue {
+        let format = RecordFile.format(world: .live)
+        return try format.openSingleConnection(
+            at: file, configuration: format.configuration(Configuration(), forFileAt: file),
+            newPageBytes: PageGrowth.grownPageBytes
+        ).0
     }
 
     private func size(of file: String) throws -> Int {
