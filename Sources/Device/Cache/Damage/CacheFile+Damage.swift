@@ -99,7 +99,7 @@ extension CacheFile {
     ) throws -> CacheFile {
         let lock = try CacheLock(cachePath: path)
         defer { lock.close() }
-        guard lock.take() else {
+        guard lock.take(.private), lock.take(.shared) else {
             throw CacheError(
                 .inUse,
                 "The cache's file \(path) is damaged, and another process has it open. End that process, then try again."
