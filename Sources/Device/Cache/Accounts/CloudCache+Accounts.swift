@@ -108,11 +108,13 @@ extension CloudCache {
             store.clock.reset()
         }
         for outcome in outcomes { observers.notify(outcome) }
-        try file.pool.writeWithoutTransaction { database in
-            // The rows are removed already. Overwriting the free pages too needs disk space and no
-            // readers; without them the old content stays in free pages until SQLite reuses them.
-            try? database.execute(sql: "VACUUM")
-            _ = try? database.checkpoint(.truncate)
+        try file.withPool { pool in
+            pool.writeWithoutTransaction { database in
+                // The rows are removed already. Overwriting the free pages too needs disk space and no
+                // readers; without them the old content stays in free pages until SQLite reuses them.
+                try? database.execute(sql: "VACUUM")
+                _ = try? database.checkpoint(.truncate)
+            }
         }
         return lost
     }

@@ -166,11 +166,15 @@ public final class CloudCache: Sendable {
     }
 
     /// Ends all observation and closes the file. Stop a running loop first.
+    ///
+    /// Waits for reads and writes of other threads. Then the file can be copied, moved or replaced, unless another cache
+    /// or process has it open. A call from within a read or write does not wait; the file is closed when that one ends.
     public func close() throws {
         endWatching()
         cachedAssets.end()
         observers.finish()
         file.close()
+        file.waitUntilClosed()
     }
 
     private func endWatching() {
