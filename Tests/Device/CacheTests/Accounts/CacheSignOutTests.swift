@@ -153,6 +153,31 @@ import Testing
         #expect(try await cloud.names() == ["a"])
     }
 
+    /// The next user saves into a zone of the same name before the answer to the other process arrives.
+    @Test func pageThatArrivesAfterASignOutIsNotTheNextUsers() async throws {
+        let cloud = RealService()
+        let tablet = try await Device.synced(cloud, ["a": "1"])
+        let phone = try Device(cloud)
+        try await phone.sync()
+        let link = ServiceLink(cloud)
+        let other = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        link.duringNextPage {
+            try await phone.cache.signOut(.remove)
+            try await phone.signIn("bob")
+            try phone.save("his", "1")
+        }
+        let error = await #expect(throws: CacheError.self) { try await other.sync() }
+        #expect(error?.code == .halted)
+        try other.close()
+        #expect(try phone.texts() == ["his": "1"])
+        try await phone.cache.sync()
+        #expect(try await cloud.names(of: "bob") == ["his"])
+        #expect(try await cloud.names() == ["a", "b"])
+    }
+
     /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks
     /// for it.
     @Test(.timeLimit(.minutes(20)))
