@@ -129,6 +129,24 @@ import Testing
         try other.close()
     }
 
+    /// A widget may open only one of the databases.
+    @Test func signOutRemovesDatabasesThatTheCacheWasNotOpenedWith() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        try phone.save("b", "unsent")
+        let widget = try CloudCache(
+            path: phone.path, remotes: [cloud.remote(.shared)], settings: .quick)
+        let error = await #expect(throws: CacheError.self) {
+            try await widget.signOut(.sendThenRemove)
+        }
+        #expect(error?.code == .unsentChanges)
+        #expect(try phone.texts() == ["a": "1", "b": "unsent"])
+        let lost = try await widget.signOut(.remove)
+        #expect(lost.map(\.recordID.recordName) == ["b"])
+        #expect(try phone.texts().isEmpty)
+        try widget.close()
+    }
+
     /// The other process syncs, and its answer arrives after the sign-out.
     @Test func otherProcessSyncingDuringSignOutIsHalted() async throws {
         let cloud = RealService()
