@@ -189,6 +189,33 @@ import Testing
         try other.close()
     }
 
+    /// One process finds a shared zone missing, and loses the network. When it syncs again, another one has fetched the
+    /// zone, which the user has joined again.
+    @Test(.timeLimit(.minutes(20))) func zoneFetchedByAnotherProcessIsNotMissing() async throws {
+        let cloud = RealService()
+        let list = try await cloud.share(.list, of: "alice", with: "bob")
+        let guest = try Device(cloud, user: "bob", scope: .shared)
+        try await guest.sync()
+        try guest.save("a", "1", zone: list)
+        try await guest.sync()
+        try await cloud.save("b", "1")
+        let link = ServiceLink(cloud, user: "bob")
+        let other = try CloudCache(
+            path: guest.path, remotes: [link.connection().remote(.shared)], settings: .quick)
+        link.fail("page", 0, .requestLost(SyncFailure(.zoneNotFound)))
+        link.fail("database", 1, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CacheError.self) { try await other.sync() }
+        let lock = guest.cache.file.lock
+        while !lock.take(.shared) { await Task.yield() }
+        lock.giveBack(.shared)
+        try await guest.sync()
+        try guest.save("a", "2", zone: list)
+        try await other.sync()
+        #expect(try guest.texts(zone: list) == ["a": "2", "b": "1"])
+        #expect(try guest.cache.pendingRecordIDs(in: .shared).isEmpty)
+        try other.close()
+    }
+
     /// The cancelled call's loop is the one that is started, so it does not end.
     @Test(.timeLimit(.minutes(20))) func processHaltedAfterACancelledSyncLetsAnotherOneSync()
         async throws
