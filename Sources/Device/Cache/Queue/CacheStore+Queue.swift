@@ -194,7 +194,11 @@ extension CacheStore {
             if let tag { tags[item.change.id.zoneID, default: []].append(tag) }
         }
         for (id, tags) in tags.sorted(by: { $0.key.name < $1.key.name }) {
-            if let zone = try zone(id, database) { try addSentTags(tags, of: zone, database) }
+            // A zone that was deleted here during the request: the next one of its name has another history.
+            guard let zone = try zone(id, database),
+                zone.state != .unwanted, zone.state != .replaced
+            else { continue }
+            try addSentTags(tags, of: zone, database)
         }
     }
 
