@@ -54,14 +54,13 @@ final class OpenPool: Sendable {
     }
 
     private func endUse(by thread: ObjectIdentifier) {
-        let ended = state.withLock { state -> [DispatchSemaphore] in
+        state.withLock { state in
             let count = state.useCounts[thread, default: 1] - 1
             state.useCounts[thread] = count == 0 ? nil : count
-            guard state.useCounts.isEmpty else { return [] }
-            defer { state.waiting = [] }
-            return state.waiting
+            guard state.useCounts.isEmpty else { return }
+            for end in state.waiting { end.signal() }
+            state.waiting = []
         }
-        for wait in ended { wait.signal() }
     }
 
     /// Closes the connections as soon as nothing uses them any more.
@@ -74,12 +73,12 @@ final class OpenPool: Sendable {
     /// Waits until nothing uses the connections; returns at once if this thread itself does, which would wait forever.
     func waitUntilUnused() {
         let thread = ObjectIdentifier(Thread.current)
-        let wait = state.withLock { state -> DispatchSemaphore? in
-            guard !state.useCounts.isEmpty, state.useCounts[thread] == nil else { return nil }
-            let wait = DispatchSemaphore(value: 0)
-            state.waiting.append(wait)
-            return wait
+        let end = DispatchSemaphore(value: 0)
+        let isUsed = state.withLock { state in
+            guard !state.useCounts.isEmpty, state.useCounts[thread] == nil else { return false }
+            state.waiting.append(end)
+            return true
         }
-        wait?.wait()
+        if isUsed { end.wait() }
     }
 }
