@@ -24,10 +24,8 @@ actor SyncTurn {
     private var syncCount = 0
     /// Calls that ended with an error while the driver's loop was still running.
     private var openEndCount = 0
-    /// Calls that are starting the driver.
-    private var startingCount = 0
-    /// Calls that are stopping the driver, whose loop still runs.
-    private var stoppingCount = 0
+    /// Calls that are starting or stopping the driver.
+    private var changingCount = 0
     private var loopEnd: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
@@ -87,9 +85,9 @@ actor SyncTurn {
         waiting = nil
         answering?.cancel()
         answering = nil
-        stoppingCount += 1
+        changingCount += 1
         await stopDriver()
-        stoppingCount -= 1
+        changingCount -= 1
         giveBackIfIdle()
     }
 
@@ -225,7 +223,7 @@ actor SyncTurn {
     }
 
     private func giveBackIfIdle() {
-        guard isHeld, syncCount == 0, startingCount == 0, stoppingCount == 0 else { return }
+        guard isHeld, syncCount == 0, changingCount == 0 else { return }
         // A loop that was started does not end after such a call.
         guard isStarted ? driver.loopHalt == .waiting : openEndCount == 0 else { return }
         isHeld = false
@@ -264,10 +262,10 @@ actor SyncTurn {
     /// run without the lock. A later start starts it itself.
     private func startDriver(isAfterOtherProcess: Bool = false) async {
         let count = startCount
-        startingCount += 1
+        changingCount += 1
         if isAfterOtherProcess { await driver.receiveWriteOfOtherProcess() }
         if isStarted, startCount == count { await driver.start() }
-        startingCount -= 1
+        changingCount -= 1
         // The loop may have halted meanwhile.
         giveBackIfIdle()
     }
