@@ -44,6 +44,8 @@ extension CacheStore {
         wereSent: Bool = true, operationID: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            // After a sign-out in another process the next user may have a zone of the same name.
+            try checkUser(database)
             if let operationID { try endOperation(operationID, database) }
             let saved = answers.compactMap { answer -> Int64? in
                 if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }

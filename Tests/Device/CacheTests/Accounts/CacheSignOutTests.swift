@@ -196,6 +196,31 @@ import Testing
         #expect(try await cloud.names() == ["a", "b"])
     }
 
+    /// The change tag of the former user's save would be one that the service lost in the next user's zone.
+    @Test func saveAnsweredAfterASignOutIsNotMissingInTheNextUsersZone() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        let link = ServiceLink(cloud)
+        let other = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        try phone.save("b", "1")
+        link.duringNextSend {
+            try await phone.cache.signOut(.remove)
+            try await phone.signIn("bob")
+            try phone.save("his", "1")
+        }
+        await #expect(throws: CacheError.self) { try await other.sync() }
+        try other.close()
+        try await phone.cache.sync()
+        #expect(try await cloud.names(of: "bob") == ["his"])
+        let store = phone.cache.store
+        let lossMilliseconds = try store.read { database in
+            try store.zone(.list, database)
+                .flatMap { try store.lossMilliseconds(in: $0, database) }
+        }
+        #expect(lossMilliseconds == nil)
+    }
+
     /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks
     /// for it.
     @Test(.timeLimit(.minutes(20)))
