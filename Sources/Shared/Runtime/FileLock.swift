@@ -49,6 +49,14 @@ package final class FileLock: Sendable {
         close(descriptor)
     }
 
+    /// Whether a path still names the locked file or folder. Another process may have renamed or removed it since it was
+    /// opened, also before it was locked.
+    package func isAt(_ path: String) -> Bool {
+        var (ours, found) = (stat(), stat())
+        guard fstat(descriptor, &ours) == 0, stat(path, &found) == 0 else { return false }
+        return ours.st_ino == found.st_ino && ours.st_dev == found.st_dev
+    }
+
     /// Runs a body, and keeps the lock until its end.
     package func whileLocked<Value>(
         _ body: (_ descriptor: Int32) throws -> Value

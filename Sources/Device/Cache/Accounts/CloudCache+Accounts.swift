@@ -67,14 +67,15 @@ extension CloudCache {
     /// - Returns: the changes that were not sent.
     private func removeEverythingHere(evenUnsent: Bool) throws -> [UnsentChange] {
         var outcomes: [CacheOutcome] = []
+        let stores = try storesOfFile()
         let lost = try file.write { database in
-            let unsent = try databases.flatMap { try $0.store.unsentChanges(database) }
+            let unsent = try stores.flatMap { try $0.unsentChanges(database) }
             guard evenUnsent || unsent.isEmpty else {
                 throw CacheError(
                     .unsentChanges,
                     "Changes on this device were not sent (\(unsent.count)), so the user is not signed"
-                        + " out: the service refused them, or they were made meanwhile. Resolve them,"
-                        + " or sign out with `remove`.")
+                        + " out: the service refused them, they were made meanwhile, or the cache was not"
+                        + " opened with their database. Resolve them, or sign out with `remove`.")
             }
             // Locating the files now keeps them as long as the records are held.
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
@@ -86,7 +87,7 @@ extension CloudCache {
                 sql: "DELETE FROM change WHERE id < (SELECT max(id) FROM change)")
             try database.execute(
                 sql: "UPDATE change SET records = ?", arguments: [Data("null".utf8)])
-            for store in databases.map(\.store) {
+            for store in stores {
                 outcomes.append(
                     try store.write(in: database) { database, outcome in
                         outcome.changedIDs = try store.removeAll(database)
@@ -108,13 +109,28 @@ extension CloudCache {
             store.clock.reset()
         }
         for outcome in outcomes { observers.notify(outcome) }
-        try file.pool.writeWithoutTransaction { database in
-            // The rows are removed already. Overwriting the free pages too needs disk space and no
-            // readers; without them the old content stays in free pages until SQLite reuses them.
-            try? database.execute(sql: "VACUUM")
-            _ = try? database.checkpoint(.truncate)
+        try file.withPool { pool in
+            pool.writeWithoutTransaction { database in
+                // The rows are removed already. Overwriting the free pages too needs disk space and no
+                // readers; without them the old content stays in free pages until SQLite reuses them.
+                try? database.execute(sql: "VACUUM")
+                _ = try? database.checkpoint(.truncate)
+            }
         }
         return lost
+    }
+
+    /// The stores of all databases in the file: another process may have opened it with more of them than this cache.
+    private func storesOfFile() throws -> [CacheStore] {
+        let opened = databases[0].store
+        return try [CKDatabase.Scope.private, .shared].map { scope in
+            if let database = databases.first(where: { $0.scope == scope }) {
+                return database.store
+            }
+            return try CacheStore(
+                file: file, scope: scope, settings: SyncSettings(), resolver: opened.resolver,
+                editDateKey: opened.editDateKey, versions: opened.versions, world: world)
+        }
     }
 
     /// Removes the history of the user: events, and answers to queries of the public database.

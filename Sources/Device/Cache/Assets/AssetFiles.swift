@@ -126,11 +126,18 @@ final class AssetFiles: Sendable {
     }
 
     /// Renames a complete download to its final name. Inside ``making(_:)``.
-    func finish(_ part: String, as file: String) throws {
-        guard rename(path + "/" + part, path + "/" + file) == 0 else {
+    func finish(_ part: AssetPart, as file: String) throws {
+        // Removed while no record had the asset; another process may have begun the next part of its name.
+        guard part.isInPlace else {
+            throw CacheError(
+                .notSynced,
+                "The download \(part.name) in \(path) was removed before it ended. Request the asset again."
+            )
+        }
+        guard rename(path + "/" + part.name, path + "/" + file) == 0 else {
             throw Self.error(errno, at: path)
         }
-        distrustPart(part)
+        distrustPart(part.name)
         touch(file)
         try Self.syncFolder(path)
     }

@@ -42,9 +42,10 @@ extension CacheFile {
         guard !assets.isInMemory else { return nil }
         do {
             // Reentrant, because an app may read `fileURL` within a read or write of its own.
-            guard let kept = try pool.unsafeReentrantRead({ try keptFile(key, $0) }),
-                let lease = assets.lease(kept.file)
-            else { return nil }
+            let found = try withPool { pool in
+                try pool.unsafeReentrantRead { try keptFile(key, $0) }
+            }
+            guard let kept = found, let lease = assets.lease(kept.file) else { return nil }
             return KeptAsset.File(url: assets.url(kept.file), lease: lease)
         } catch {
             // The asset's URL is nil, as for a file that is not here; `asset(_:of:in:)` throws the
@@ -92,10 +93,12 @@ extension CacheFile {
     func removeUnusedAssets(isThorough: Bool) throws -> Bool {
         guard try isThorough || !unusedAssets().isEmpty else { return true }
         return try assets.removing {
-            let gone = try notingDamage {
-                try pool.write { database in
-                    let rows = try unusedAssets(database)
-                    return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            let gone: [String] = try notingDamage {
+                try withPool { pool in
+                    try pool.write { database in
+                        let rows = try unusedAssets(database)
+                        return try remove(rows.map(\.key), files: rows.map(\.file), database)
+                    }
                 }
             }
             for file in gone { assets.remove(file) }
@@ -171,12 +174,14 @@ extension CacheFile {
                 left -= kept[0].sizeBytes
                 chosen += kept
             }
-            let gone = try notingDamage {
-                try pool.write { database in
-                    // A record that was saved meanwhile may need the file.
-                    let keys = try Set(fetchedKeys(database))
-                    let rows = chosen.filter { keys.contains($0.key) }
-                    return try remove(rows.map(\.key), files: rows.map(\.file), database)
+            let gone: [String] = try notingDamage {
+                try withPool { pool in
+                    try pool.write { database in
+                        // A record that was saved meanwhile may need the file.
+                        let keys = try Set(fetchedKeys(database))
+                        let rows = chosen.filter { keys.contains($0.key) }
+                        return try remove(rows.map(\.key), files: rows.map(\.file), database)
+                    }
                 }
             }
             for file in gone { assets.remove(file) }

@@ -80,7 +80,7 @@ struct CachedAssetDownload: Sendable {
                 failure: failure)
         }
         let (file, key, name) = (file, key, CacheFile.downloadName(key))
-        let (partName, sizeBytes, subject) = (partName, sizeBytes, subject)
+        let (sizeBytes, subject) = (sizeBytes, subject)
         try await DiskThread.run {
             guard part.count == sizeBytes ?? part.count else {
                 part.restart()
@@ -91,7 +91,7 @@ struct CachedAssetDownload: Sendable {
             }
             try part.sync()
             try file.assets.making {
-                try file.assets.finish(partName, as: name)
+                try file.assets.finish(part, as: name)
                 try file.write { database in
                     try file.add(
                         CacheFile.KeptFile(key: key, file: name, sizeBytes: part.count), database)
@@ -110,7 +110,7 @@ struct CachedAssetDownload: Sendable {
 /// rest once it has opened the part, because there was no power failure since; a failed sync ends that trust.
 final class AssetPart: Sendable {
     private static let bytesPerSync = AssetFiles.bytesPerSync
-    private let name: String
+    let name: String
     private let assets: AssetFiles
     private let lock: FileLock
     private let sizeBytes: Int64?
@@ -120,6 +120,8 @@ final class AssetPart: Sendable {
     /// Why the last bytes could not be written.
     var failure: CacheError? { state.withLock { $0.failure } }
     var descriptor: Int32 { lock.descriptor }
+    /// Whether the folder still has the part under its name.
+    var isInPlace: Bool { lock.isAt(assets.path + "/" + name) }
 
     /// - Returns: nil while another process writes it.
     init?(_ name: String, in assets: AssetFiles, sizeBytes: Int64?) throws {
@@ -128,6 +130,8 @@ final class AssetPart: Sendable {
             let lock = try FileLock(
                 ifFree: path, O_CREAT | O_RDWR, failure: { AssetFiles.error($0, at: path) })
         else { return nil }
+        // The other process has just renamed it: it is the complete file now, and must not be cut.
+        guard lock.isAt(path) else { return nil }
         self.name = name
         self.assets = assets
         self.lock = lock

@@ -71,11 +71,11 @@ extension CloudCache {
             "Not everything was synced within \(seconds) s; nothing is lost. Sync again later.")
         do {
             try migrateRecords()
-            try await world.withTimeout(seconds: seconds, throwing: late) { [turn] in
-                try await turn.sync()
+            try await world.withTimeout(seconds: seconds, throwing: late) { [databases] in
+                try await databases.sync()
             }
         } catch let error as CacheError where error.code == .timedOut {
-            await turn.rest()
+            for database in databases { await database.turn.rest() }
             throw error
         } catch {
             throw CacheError.passing(error) ?? error

@@ -55,10 +55,14 @@ extension CacheFile {
     private func isOfDamagedSchema(_ error: any Error) -> Bool {
         guard (error as? DatabaseError)?.resultCode == .SQLITE_ERROR else { return false }
         do {
-            return try pool.read { database in
-                let found = try CacheFormat.schema(of: database)
-                guard try CacheFormat.schemaOfEmptyFile().isSubset(of: found) else { return true }
-                return try !tables(ofTypes: database).isSubset(of: found.map { $0[0] })
+            return try withPool { pool in
+                try pool.read { database in
+                    let found = try CacheFormat.schema(of: database)
+                    guard try CacheFormat.schemaOfEmptyFile().isSubset(of: found) else {
+                        return true
+                    }
+                    return try !tables(ofTypes: database).isSubset(of: found.map { $0[0] })
+                }
             }
         } catch {
             return Self.isDamage(error)
@@ -68,16 +72,18 @@ extension CacheFile {
     /// Whether a row has the last number, after which SQLite says that the disk is full.
     func isOutOfNumbers() -> Bool {
         do {
-            let last = try pool.read { database in
-                try Int64.fetchOne(
-                    database,
-                    sql: """
-                        SELECT max(number) FROM (
-                            SELECT max(seq) AS number FROM sqlite_sequence
-                            UNION ALL SELECT max(sequence) FROM pending
-                            UNION ALL SELECT max(id) FROM report
-                            UNION ALL SELECT max(id) FROM event)
-                        """)
+            let last = try withPool { pool in
+                try pool.read { database in
+                    try Int64.fetchOne(
+                        database,
+                        sql: """
+                            SELECT max(number) FROM (
+                                SELECT max(seq) AS number FROM sqlite_sequence
+                                UNION ALL SELECT max(sequence) FROM pending
+                                UNION ALL SELECT max(id) FROM report
+                                UNION ALL SELECT max(id) FROM event)
+                            """)
+                }
             }
             return last == .max
         } catch {
@@ -99,7 +105,7 @@ extension CacheFile {
     ) throws -> CacheFile {
         let lock = try CacheLock(cachePath: path)
         defer { lock.close() }
-        guard lock.take() else {
+        guard lock.take(.private), lock.take(.shared) else {
             throw CacheError(
                 .inUse,
                 "The cache's file \(path) is damaged, and another process has it open. End that process, then try again."

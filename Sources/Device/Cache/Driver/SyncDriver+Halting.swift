@@ -25,6 +25,7 @@ extension SyncDriver {
             if loopHalt == .waiting, session.halt == nil { noteHaltedLoop(.resumable) }
         }
         haltedLoop.withLock { $0 = .none }
+        session.othersMayHaveSynced()
     }
 
     private func noteHaltedLoop(_ state: HaltedLoop) {

@@ -365,6 +365,9 @@ extension SyncDriver {
                 observers.notify(try store.setAside(batch, failure))
             }
             try noteSendable()
+        } catch let failure as SyncFailure {
+            // The user has signed out of the file in another process.
+            session.halt(.account(failure))
         } catch {
             storageFailed(error)
         }

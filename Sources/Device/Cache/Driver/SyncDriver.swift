@@ -171,6 +171,7 @@ actor SyncDriver {
     private func ensureLoop() {
         guard loopTask == nil else { return }
         store.forgetUser()
+        session.othersMayHaveSynced()
         loopTask = world.startTask("cache loop") {
             await self.loop()
             await self.loopEnded()

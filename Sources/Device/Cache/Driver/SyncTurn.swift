@@ -1,8 +1,9 @@
+import StratusClient
 import StratusRuntime
 import StratusSync
 import Synchronization
 
-/// Decides which process syncs a file: the one that holds its lock. The others wait for it.
+/// Decides which process syncs a database of a file: the one that holds its lock. The others wait for it.
 actor SyncTurn {
     /// Seconds between attempts to take the lock: on some systems nothing is reported when the
     /// process that holds it was killed.
@@ -10,21 +11,22 @@ actor SyncTurn {
     /// Reports of the network within this many seconds count as one.
     private static let networkSeconds: Double = 1
 
-    let file: CacheFile
-    let drivers: [SyncDriver]
+    let driver: SyncDriver
     let world: World
+    private var file: CacheFile { driver.store.file }
+    private var scope: CKDatabase.Scope { driver.store.scope }
     private(set) var isStarted = false
-    /// How often the loops were started.
+    /// The newest order to start or stop.
+    private var lastOrder = 0
+    /// How often the loop was started.
     private var startCount = 0
     private var isHeld = false
     private var syncCount = 0
-    /// Calls that ended with an error while a driver's loop was still running.
+    /// Calls that ended with an error while the driver's loop was still running.
     private var openEndCount = 0
-    /// Calls that are starting the drivers.
-    private var startingCount = 0
-    /// Calls that are stopping the drivers, whose loops still run.
-    private var stoppingCount = 0
-    private var loopsEnd: Task<Void, Never>?
+    /// Calls that are starting or stopping the driver.
+    private var changingCount = 0
+    private var loopEnd: Task<Void, Never>?
     private var waiting: Task<Void, Never>?
     private var answering: Task<Void, Never>?
     private var signals: [Int: WakeSignal] = [:]
@@ -36,9 +38,8 @@ actor SyncTurn {
         executor.asUnownedSerialExecutor()
     }
 
-    init(file: CacheFile, drivers: [SyncDriver], world: World) {
-        self.file = file
-        self.drivers = drivers
+    init(driver: SyncDriver, world: World) {
+        self.driver = driver
         self.world = world
         executor = DiskExecutor("stratus.cache.turn", world)
     }
@@ -46,25 +47,37 @@ actor SyncTurn {
     /// Whether the loop was started, and another process syncs.
     var isWaiting: Bool { isStarted && !isHeld && waiting != nil }
 
-    func start() async {
+    /// Starts the loop, here or once this process has the lock.
+    ///
+    /// - Parameter order: the number of the call. Calls that arrive late, after one with a higher number, have no effect,
+    ///   so that all databases of a file follow the same one.
+    func start(_ order: Int) async {
+        guard order > lastOrder else { return }
+        lastOrder = order
         isStarted = true
-        startCount += 1
         if network == nil {
             network = NetworkWatch { [weak self, world] in
                 _ = world.startTask("network came") { [weak self] in await self?.networkCame() }
             }
         }
+        await begin()
+    }
+
+    private func begin() async {
+        startCount += 1
         if take() {
-            await startDrivers()
+            await startDriver()
         } else if waiting == nil {
             waiting = world.startTask("cache turn") { await self.waitForTurn() }
         }
     }
 
-    /// Ends the loops.
+    /// Ends the loop.
     ///
-    /// - Parameter atEnd: called once they have ended, unless they were started again meanwhile.
-    func stop(_ atEnd: @Sendable () -> Void = {}) async {
+    /// - Parameter order: as for ``start(_:)``.
+    func stop(_ order: Int) async {
+        guard order > lastOrder else { return }
+        lastOrder = order
         isStarted = false
         network?.end()
         network = nil
@@ -72,30 +85,25 @@ actor SyncTurn {
         waiting = nil
         answering?.cancel()
         answering = nil
-        let count = startCount
-        stoppingCount += 1
-        await stopDrivers()
-        stoppingCount -= 1
-        if startCount == count { atEnd() }
+        changingCount += 1
+        await stopDriver()
+        changingCount -= 1
         giveBackIfIdle()
     }
 
-    /// Stops the drivers; loops that are started again while an earlier one ends are not stopped
-    /// here.
-    private func stopDrivers() async {
+    /// Stops the driver; a loop that is started again while the earlier one ends is not waited for.
+    private func stopDriver() async {
         let count = startCount
-        for driver in drivers {
-            await driver.stop()
-            guard startCount == count else { return }
-        }
-        await loopsEnd?.value
+        await driver.stop()
+        guard startCount == count else { return }
+        await loopEnd?.value
     }
 
-    /// Ends the drivers that no caller waits for, unless the loop runs.
+    /// Ends a loop that was not started and that no caller waits for.
     func rest() async {
         guard !isStarted, syncCount == 0 else { return }
-        for driver in drivers { await driver.rest() }
-        await loopsEnd?.value
+        await driver.rest()
+        await loopEnd?.value
         giveBackIfIdle()
     }
 
@@ -108,19 +116,19 @@ actor SyncTurn {
             giveBackIfIdle()
         } catch {
             syncCount -= 1
-            giveBackAfterLoops()
+            giveBackAfterLoop()
             throw error
         }
     }
 
     private func syncOrAsk() async throws {
-        if take() { return try await syncDrivers() }
-        let number = try file.askForSync()
+        if take() { return try await driver.sync() }
+        let number = try file.askForSync(of: scope)
         let (key, signal) = addSignal()
         defer { signals[key] = nil }
         while true {
             try Task.checkCancellation()
-            if let trouble = try file.answerToSync(number) {
+            if let trouble = try file.answerToSync(number, of: scope) {
                 guard trouble.isEmpty else {
                     throw CacheError(
                         .notSynced, "Syncing did not finish; nothing is lost. Sync again later.",
@@ -130,8 +138,8 @@ actor SyncTurn {
             }
             // The other process ended without an answer.
             if take() {
-                await absorb()
-                return try await syncDrivers()
+                await driver.receiveWriteOfOtherProcess()
+                return try await driver.sync()
             }
             await signal.wait(until: world.uptimeSeconds() + Self.lookSeconds, in: world)
         }
@@ -140,10 +148,10 @@ actor SyncTurn {
     /// Handles a write of another process, or its release of the lock.
     func observeOtherProcess(hasChanges: Bool) async {
         for signal in signals.inOrder { signal.wake() }
-        if hasChanges { await absorb() }
+        if hasChanges { await driver.receiveWriteOfOtherProcess() }
         guard isHeld, answering == nil else { return }
         do {
-            guard let number = try file.openQuestion() else { return }
+            guard let number = try file.openQuestion(about: scope) else { return }
             answering = world.startTask("cache answer") { await self.answer(number) }
         } catch {
             // The question stays in the file and is read again after the next commit of another
@@ -162,17 +170,17 @@ actor SyncTurn {
         var trouble = ""
         var hasEnded = true
         do {
-            try await syncDrivers()
+            try await driver.sync()
         } catch {
             hasEnded = false
             trouble = "\(error)"
         }
         // If the answer cannot be stored, as on a full disk, the process that asked keeps waiting,
         // as for a slow service, until it gets the lock.
-        try? file.answerSync(number, trouble: trouble)
+        try? file.answerSync(number, of: scope, trouble: trouble)
         answering = nil
         syncCount -= 1
-        if hasEnded { giveBackIfIdle() } else { giveBackAfterLoops() }
+        if hasEnded { giveBackIfIdle() } else { giveBackAfterLoop() }
     }
 
     private func waitForTurn() async {
@@ -181,7 +189,7 @@ actor SyncTurn {
         while !Task.isCancelled, isStarted {
             if take() {
                 waiting = nil
-                await startDrivers(isAfterOtherProcess: true)
+                await startDriver(isAfterOtherProcess: true)
                 return
             }
             await signal.wait(until: world.uptimeSeconds() + Self.lookSeconds, in: world)
@@ -196,49 +204,46 @@ actor SyncTurn {
     }
 
     private func take() -> Bool {
-        if !isHeld { isHeld = file.lock.take() }
+        if !isHeld { isHeld = file.lock.take(scope) }
         return isHeld
     }
 
-    /// Gives the lock back once the loops have ended: after an error in one database, or the end of the caller's task,
-    /// they continue, and must not write beside another process that syncs.
-    private func giveBackAfterLoops() {
+    /// Gives the lock back once the loop has ended: after an error, or the end of the caller's task, it continues, and
+    /// must not write beside another process that syncs.
+    private func giveBackAfterLoop() {
         guard isHeld, !isStarted else { return giveBackIfIdle() }
         openEndCount += 1
-        loopsEnd = world.startTask("cache turn's end") { await self.awaitLoops() }
+        loopEnd = world.startTask("cache turn's end") { await self.awaitLoop() }
     }
 
-    private func awaitLoops() async {
-        for driver in drivers { await driver.loopEnd() }
+    private func awaitLoop() async {
+        await driver.loopEnd()
         openEndCount -= 1
         giveBackIfIdle()
     }
 
     private func giveBackIfIdle() {
-        guard isHeld, syncCount == 0, startingCount == 0, stoppingCount == 0 else { return }
-        // Loops that were started do not end after such a call.
-        guard isStarted ? drivers.allSatisfy({ $0.loopHalt == .waiting }) : openEndCount == 0
-        else { return }
+        guard isHeld, syncCount == 0, changingCount == 0 else { return }
+        // A loop that was started does not end after such a call.
+        guard isStarted ? driver.loopHalt == .waiting : openEndCount == 0 else { return }
         isHeld = false
-        file.lock.giveBack()
+        file.lock.giveBack(scope)
     }
 
-    /// Sets what the drivers call when a loop halted at the device's own file.
+    /// Sets what the driver calls when its loop halted at the device's own file.
     nonisolated func watchHalts() {
-        for driver in drivers {
-            driver.haltListener.withLock { listener in
-                listener = { [weak self, world] in
-                    _ = world.startTask("cache halt") { [weak self] in await self?.loopHalted() }
-                }
+        driver.haltListener.withLock { listener in
+            listener = { [weak self, world] in
+                _ = world.startTask("cache halt") { [weak self] in await self?.loopHalted() }
             }
         }
     }
 
-    /// Gives the lock back once all loops are halted at the device's own file: another process may
-    /// be able to use it. When a halt has ended, starts the loops again, in their turn.
+    /// Gives the lock back while the loop is halted at the device's own file: another process may be able to use it.
+    /// When the halt has ended, starts the loop again, in its turn.
     func loopHalted() async {
-        if isStarted, drivers.contains(where: { $0.loopHalt == .resumable }) {
-            await start()
+        if isStarted, driver.loopHalt == .resumable {
+            await begin()
         } else {
             giveBackIfIdle()
         }
@@ -250,31 +255,18 @@ actor SyncTurn {
             return
         }
         networkUptimeSeconds = world.uptimeSeconds()
-        for driver in drivers {
-            await driver.change { session, now in session.networkBecameReachable(at: now) }
-        }
+        await driver.change { session, now in session.networkBecameReachable(at: now) }
     }
 
-    /// Starts the drivers, unless they are stopped meanwhile: a loop that began after that would not
-    /// be stopped, and would run without the lock. A later start starts them itself.
-    private func startDrivers(isAfterOtherProcess: Bool = false) async {
+    /// Starts the driver, unless it is stopped meanwhile: a loop that began after that would not be stopped, and would
+    /// run without the lock. A later start starts it itself.
+    private func startDriver(isAfterOtherProcess: Bool = false) async {
         let count = startCount
-        startingCount += 1
-        if isAfterOtherProcess { await absorb() }
-        for driver in drivers where isStarted && startCount == count { await driver.start() }
-        startingCount -= 1
-        // A loop may have halted meanwhile.
+        changingCount += 1
+        if isAfterOtherProcess { await driver.receiveWriteOfOtherProcess() }
+        if isStarted, startCount == count { await driver.start() }
+        changingCount -= 1
+        // The loop may have halted meanwhile.
         giveBackIfIdle()
-    }
-
-    private func absorb() async {
-        for driver in drivers { await driver.receiveWriteOfOtherProcess() }
-    }
-
-    private func syncDrivers() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for driver in drivers { group.addTask { try await driver.sync() } }
-            try await group.waitForAll()
-        }
     }
 }

@@ -9,9 +9,7 @@ import Synchronization
 /// syncs.
 final class CacheFile: Sendable {
     let path: String
-    /// The connections; nil once the file is closed. Each reader holds a reference, and releasing the last one closes
-    /// them: GRDB's own `close` would crash a process that is about to read.
-    private let openPool: Mutex<(any DatabaseWriter)?>
+    let connections: OpenPool
     /// The fields that the app encrypts; see `CacheStore+Encryption.swift`.
     let encryptedKeys: Mutex<EncryptedKeys>
     let lock: CacheLock
@@ -38,18 +36,30 @@ final class CacheFile: Sendable {
     /// Snapshots of the file that observers have read; as ``rowsRead``, for tests alone.
     let snapshotsRead = Atomic<Int>(0)
 
-    var isClosed: Bool { openPool.withLock { $0 == nil } }
+    var isClosed: Bool { connections.pool == nil }
 
-    /// - Throws: SQLite's error after ``close()``.
+    /// The connections, for tests: ``waitUntilClosed()`` does not wait for their use.
+    ///
+    /// - Throws: as ``withPool(_:)``.
     var pool: any DatabaseWriter {
         get throws {
-            guard let pool = openPool.withLock({ $0 }) else {
-                throw DatabaseError(
-                    resultCode: .SQLITE_MISUSE,
-                    message: "The cache \(path) was closed. Open a new CloudCache.")
-            }
+            guard let pool = connections.pool else { throw closedError }
             return pool
         }
+    }
+
+    private var closedError: DatabaseError {
+        DatabaseError(
+            resultCode: .SQLITE_MISUSE,
+            message: "The cache \(path) was closed. Open a new CloudCache.")
+    }
+
+    /// Uses the connections.
+    ///
+    /// - Throws: SQLite's error after ``close()``, and what the body throws.
+    func withPool<Value>(_ body: (any DatabaseWriter) throws -> Value) throws -> Value {
+        guard let value = try connections.use(body) else { throw closedError }
+        return value
     }
 
     /// Opens or creates the file.
@@ -79,7 +89,7 @@ final class CacheFile: Sendable {
         if memory == nil {
             pool.add(transactionObserver: appStatements, extent: .databaseLifetime)
         }
-        openPool = Mutex(pool)
+        connections = OpenPool(pool)
         encryptedKeys = Mutex(try Self.encryptedKeys(in: pool))
         self.lock = lock
         assets = AssetFiles(
@@ -94,7 +104,7 @@ final class CacheFile: Sendable {
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try notingDamage {
             // In memory nothing is written between two statements of the one connection.
-            try memory == nil ? pool.read(body) : pool.unsafeRead(body)
+            try withPool { try memory == nil ? $0.read(body) : $0.unsafeRead(body) }
         }
     }
 
@@ -136,17 +146,18 @@ final class CacheFile: Sendable {
     func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try notingDamage {
             do {
-                let pool = try pool
-                let failure = memory?.nextWriteFailure()
-                if failure == .storageFull {
-                    throw DatabaseError(
-                        resultCode: .SQLITE_FULL, message: "The test filled the disk.")
+                return try withPool { pool in
+                    let failure = memory?.nextWriteFailure()
+                    if failure == .storageFull {
+                        throw DatabaseError(
+                            resultCode: .SQLITE_FULL, message: "The test filled the disk.")
+                    }
+                    if failure == .killedBefore { throw killed() }
+                    let value = try writeWithEvents(in: pool, body)
+                    if failure == .killedAfter { throw killed() }
+                    lock.touch()
+                    return value
                 }
-                if failure == .killedBefore { throw killed() }
-                let value = try writeWithEvents(in: pool, body)
-                if failure == .killedAfter { throw killed() }
-                lock.touch()
-                return value
             } catch let error as DatabaseError
                 where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode)
             {
@@ -189,8 +200,12 @@ final class CacheFile: Sendable {
     /// Closes the file as soon as nothing reads or writes it any more.
     func close() {
         lock.close()
-        // Released outside the lock: releasing the last reference closes the file, which takes a while.
-        let last = openPool.withLock { $0.take() }
-        withExtendedLifetime(last) {}
+        connections.close()
+    }
+
+    /// After ``close()``: waits until nothing reads or writes the file any more, unless this thread itself does.
+    func waitUntilClosed() {
+        // A file in memory stays open.
+        if memory == nil { connections.waitUntilUnused() }
     }
 }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The file beside a cache's file through which processes know of each other.
 ///
-/// The process that holds its lock syncs; the kernel releases the lock when the process ends in any way. Every commit
-/// touches the file, which wakes those that watch it (``CacheWatches``). It is no `FileLock`, because the file stays open
-/// while another process has the lock.
+/// It has one lock for each database, a byte of the file: the process that holds it syncs the database. The kernel
+/// releases the locks when the process ends in any way. Every commit touches the file, which wakes those that watch it
+/// (``CacheWatches``). It is no `FileLock`, because the file stays open while another process has a lock.
 final class CacheLock: Sendable {
     /// The path of the lock file; empty for a cache in memory.
     let path: String
@@ -26,7 +26,7 @@ final class CacheLock: Sendable {
         DeviceFile.tighten(path)
     }
 
-    /// Makes the lock of a file in memory, which is shared by the caches of this process.
+    /// Makes the locks of a file in memory, which is shared by the caches of this process.
     init(in memory: MemoryCacheFile) {
         path = ""
         descriptor = Mutex(Self.noDescriptor)
@@ -34,29 +34,51 @@ final class CacheLock: Sendable {
     }
 
     private static let noDescriptor: Int32 = -1
+    /// `F_OFD_SETLK`, which Swift does not import from the system's headers.
+    #if canImport(Darwin)
+        private static let lockCommand: Int32 = 90
+    #else
+        private static let lockCommand: Int32 = 37
+    #endif
 
     deinit { close() }
 
-    /// Takes the lock, if it is free.
+    /// Takes the lock of a database, if it is free.
     ///
     /// - Returns: whether it is held.
-    func take() -> Bool {
+    func take(_ scope: CKDatabase.Scope) -> Bool {
         descriptor.withLock { descriptor in
             // A cache that is started after it was closed does not block others.
             guard let descriptor else { return false }
-            if let memory { return memory.takeLock(ObjectIdentifier(self)) }
-            return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+            if let memory { return memory.takeLock(ObjectIdentifier(self), of: scope) }
+            return Self.setLock(F_WRLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
         }
     }
 
-    /// Releases the lock, and notifies the others.
-    func giveBack() {
-        memory?.giveLockBack(ObjectIdentifier(self))
+    /// Releases the lock of a database, and notifies the others.
+    func giveBack(_ scope: CKDatabase.Scope) {
+        memory?.giveLockBack(ObjectIdentifier(self), of: scope)
         descriptor.withLock { descriptor in
             guard let descriptor, memory == nil else { return }
-            flock(descriptor, LOCK_UN)
+            Self.setLock(F_UNLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
         }
         touch()
+    }
+
+    /// Takes or releases the locks of some bytes for the open file, not for the process.
+    ///
+    /// - Parameter byteCount: 0 means all bytes up to the end, however long the file becomes.
+    /// - Returns: whether that was possible.
+    @discardableResult
+    private static func setLock(
+        _ type: Int32, at start: Int, byteCount: Int, in descriptor: Int32
+    ) -> Bool {
+        var lock = flock()
+        lock.l_type = Int16(type)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = off_t(start)
+        lock.l_len = off_t(byteCount)
+        return fcntl(descriptor, lockCommand, &lock) == 0
     }
 
     /// Wakes those that watch the file.
@@ -79,12 +101,12 @@ final class CacheLock: Sendable {
         let open = descriptor.withLock { $0.take() }
         if let memory {
             memory.endWatch(ObjectIdentifier(self))
-            memory.giveLockBack(ObjectIdentifier(self))
+            memory.giveLocksBack(ObjectIdentifier(self))
             memory.touch(ObjectIdentifier(self))
         }
         guard let open, memory == nil else { return }
         // A program that this process is starting at this moment still has the file open too.
-        flock(open, LOCK_UN)
+        Self.setLock(F_UNLCK, at: 0, byteCount: 0, in: open)
         Foundation.close(open)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import StratusClient
 import StratusSQLite
 import Synchronization
 
@@ -30,7 +31,8 @@ public final class MemoryCacheFile: Sendable {
     private struct State {
         var writeCount = 0
         var failure: (@Sendable (_ number: Int) -> WriteFailure?)?
-        var syncs: ObjectIdentifier?
+        /// The locks of the caches that sync, by database.
+        var syncs: [CKDatabase.Scope: ObjectIdentifier] = [:]
         /// The watches of the caches that have the file open, in the order in which they opened it.
         var watches: [(lock: ObjectIdentifier, body: @Sendable () -> Void)] = []
     }
@@ -132,16 +134,24 @@ public final class MemoryCacheFile: Sendable {
         return failure?(number)
     }
 
-    /// - Returns: whether the cache of this lock is the one that syncs.
-    func takeLock(_ lock: ObjectIdentifier) -> Bool {
+    /// - Returns: whether the cache of this lock is the one that syncs the database.
+    func takeLock(_ lock: ObjectIdentifier, of scope: CKDatabase.Scope) -> Bool {
         state.withLock { state in
-            if state.syncs == nil { state.syncs = lock }
-            return state.syncs == lock
+            if state.syncs[scope] == nil { state.syncs[scope] = lock }
+            return state.syncs[scope] == lock
         }
     }
 
-    func giveLockBack(_ lock: ObjectIdentifier) {
-        state.withLock { if $0.syncs == lock { $0.syncs = nil } }
+    func giveLockBack(_ lock: ObjectIdentifier, of scope: CKDatabase.Scope) {
+        state.withLock { state in
+            if state.syncs[scope] == lock { state.syncs[scope] = nil }
+        }
+    }
+
+    func giveLocksBack(_ lock: ObjectIdentifier) {
+        state.withLock { state in
+            state.syncs = state.syncs.filter { $0.value != lock }
+        }
     }
 
     /// Calls a body whenever another cache has written into the file, until its lock is closed.

@@ -3,6 +3,7 @@ import GRDB
 import StratusRecords
 import StratusSQLite
 import StratusSync
+import StratusWire
 
 /// Chooses the pending changes to send next.
 extension CacheStore {
@@ -183,12 +184,15 @@ extension CacheStore {
             base.system?.sharing == nil, base.system?.shareRecordName == nil
         else { return false }
         let name = row.change.id.name
+        // As in the stored JSON, in which quotes and backslashes are escaped.
+        var text = JSONWriter()
+        text.string(name)
         let isReferredTo = try Bool.fetchOne(
             database.cachedStatement(
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM record
                         WHERE zone = ? AND name <> ? AND (parent = ? OR instr(fields, ?) > 0))
-                    """), arguments: [zone.key, name, name, Data("\"\(name)\"".utf8)])
+                    """), arguments: [zone.key, name, name, Data(text.finish())])
         return isReferredTo != true
     }
 

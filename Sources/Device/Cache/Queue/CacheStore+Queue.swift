@@ -44,6 +44,8 @@ extension CacheStore {
         wereSent: Bool = true, operationID: String? = nil
     ) throws -> CacheOutcome {
         try write { database, outcome in
+            // After a sign-out in another process the next user may have a zone of the same name.
+            try checkUser(database)
             if let operationID { try endOperation(operationID, database) }
             let saved = answers.compactMap { answer -> Int64? in
                 if case .saved(let system) = answer { system.modifiedMilliseconds } else { nil }
@@ -194,7 +196,11 @@ extension CacheStore {
             if let tag { tags[item.change.id.zoneID, default: []].append(tag) }
         }
         for (id, tags) in tags.sorted(by: { $0.key.name < $1.key.name }) {
-            if let zone = try zone(id, database) { try addSentTags(tags, of: zone, database) }
+            // A zone that was deleted here during the request: the next one of its name has another history.
+            guard let zone = try zone(id, database),
+                zone.state != .unwanted, zone.state != .replaced
+            else { continue }
+            try addSentTags(tags, of: zone, database)
         }
     }
 

@@ -2,10 +2,18 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// One cloud database of a cache: its rows and its sync driver.
+/// One cloud database of a cache: its rows, its sync driver, and this process's turn to sync it.
 struct CachedDatabase: Sendable {
     let store: CacheStore
     let driver: SyncDriver
+    let turn: SyncTurn
+
+    init(store: CacheStore, driver: SyncDriver) {
+        self.store = store
+        self.driver = driver
+        turn = SyncTurn(driver: driver, world: store.world)
+        turn.watchHalts()
+    }
 
     var scope: CKDatabase.Scope { store.scope }
 
@@ -24,6 +32,16 @@ struct CachedDatabase: Sendable {
             if needsFetch { inbox.needsFetch = true }
         }
         _ = store.world.startTask("session change") { [driver] in await driver.readInbox() }
+    }
+}
+
+extension [CachedDatabase] {
+    /// Syncs all databases at the same time: each here, or in the process that has its lock.
+    func sync() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for database in self { group.addTask { try await database.turn.sync() } }
+            try await group.waitForAll()
+        }
     }
 }
 

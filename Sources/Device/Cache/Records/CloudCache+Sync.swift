@@ -1,6 +1,7 @@
 import StratusClient
 import StratusRecords
 import StratusSync
+import Synchronization
 
 /// Syncing with the service.
 extension CloudCache {
@@ -14,7 +15,7 @@ extension CloudCache {
     public func sync() async throws {
         do {
             try migrateRecords()
-            try await turn.sync()
+            try await databases.sync()
             if cachedAssets.fetchesAny { try await cachedAssets.fetchWanted() }
         } catch {
             throw CacheError.passing(error) ?? error
@@ -31,13 +32,20 @@ extension CloudCache {
             CacheLog(file: file, scope: nil, world: world)
                 .note(.warning, "migrationFailed", ["error": "\(error)"])
         }
-        await turn.start()
+        let order = nextOrder()
+        for database in databases { await database.turn.start(order) }
     }
 
     /// Ends the running loop. The current operation is repeated later.
     public func stop() async {
-        await turn.stop { [cachedAssets] in cachedAssets.stopFetching() }
+        let order = nextOrder()
+        for database in databases { await database.turn.stop(order) }
+        // Unless the loops were started again meanwhile.
+        if orderCount.load(ordering: .relaxed) == order { cachedAssets.stopFetching() }
     }
+
+    /// The number of a call of ``start()`` or ``stop()``, of which the last one decides.
+    func nextOrder() -> Int { orderCount.add(1, ordering: .relaxed).newValue }
 
     /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.
     ///
@@ -84,6 +92,6 @@ extension CloudCache {
     ///   worse value is taken.
     public func status(in scope: CKDatabase.Scope? = nil) async throws -> CacheStatus {
         let chosen = try scope.map { [try database($0)] } ?? databases
-        return try await StatusSource(databases: chosen, turn: turn).status()
+        return try await StatusSource(databases: chosen).status()
     }
 }

@@ -14,9 +14,9 @@ import Synchronization
 /// cache.save(item)`, and an async form, `try await cache.save(item)`, which waits on one of the
 /// cache's own threads.
 ///
-/// Several processes may have the file open. The first that starts to sync syncs for all; the
-/// others read and write, and each observes the others' changes. When the syncing process ends,
-/// even by a crash, the next one takes over.
+/// Several processes may have the file open. The first that starts to sync a database syncs it for
+/// all; the others read and write, and each observes the others' changes. When the syncing process
+/// ends, even by a crash, or its file halts it, the next one takes over.
 ///
 /// ```swift
 /// let cache = try CloudCache(path: path, container: .default())
@@ -37,11 +37,12 @@ public final class CloudCache: Sendable {
     /// The public database, of which only answers are stored; nil in tests without one.
     let publicDatabase: CKDatabase?
     let world: World
-    let turn: SyncTurn
     let cachedAssets: CachedAssets
     /// The number of records that another process has changed since this one opened the file.
     let foreignCount = Mutex(0)
     private let watchKey = Mutex<UInt64?>(nil)
+    /// The number of the last call of `start()` or `stop()`.
+    let orderCount = Atomic<Int>(0)
 
     /// Opens or creates the file of one user.
     ///
@@ -130,8 +131,6 @@ public final class CloudCache: Sendable {
         if let types { try file.declare(types) }
         self.file = file
         self.databases = databases
-        turn = SyncTurn(file: file, drivers: databases.map(\.driver), world: world)
-        turn.watchHalts()
         let cachedAssets = CachedAssets(
             file: file, databases: databases, settings: assets, observers: observers)
         self.cachedAssets = cachedAssets
@@ -160,16 +159,22 @@ public final class CloudCache: Sendable {
         endWatching()
         cachedAssets.end()
         observers.finish()
-        _ = world.startTask("dropped cache") { [turn] in await turn.stop() }
+        _ = world.startTask("dropped cache") { [databases, order = nextOrder()] in
+            for database in databases { await database.turn.stop(order) }
+        }
         file.close()
     }
 
-    /// Ends all observation, and closes the file as soon as the reads of this moment have ended. Stop a running loop first.
+    /// Ends all observation and closes the file. Stop a running loop first.
+    ///
+    /// Waits for reads and writes of other threads. Then the file can be copied, moved or replaced, unless another cache
+    /// or process has it open. A call from within a read or write does not wait; the file is closed when that one ends.
     public func close() throws {
         endWatching()
         cachedAssets.end()
         observers.finish()
         file.close()
+        file.waitUntilClosed()
     }
 
     private func endWatching() {
@@ -192,8 +197,10 @@ public final class CloudCache: Sendable {
             observers.notify(outcome(of: change))
         }
         if changes != nil { observers.wakeReportReaders() }
-        _ = world.startTask("other process") { [turn] in
-            await turn.observeOtherProcess(hasChanges: changes != nil)
+        _ = world.startTask("other process") { [databases] in
+            for database in databases {
+                await database.turn.observeOtherProcess(hasChanges: changes != nil)
+            }
         }
     }
 

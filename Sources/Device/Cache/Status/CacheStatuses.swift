@@ -4,7 +4,6 @@ import StratusSync
 /// Reads a status from the file's databases, without holding their cache.
 struct StatusSource: Sendable {
     let databases: [CachedDatabase]
-    let turn: SyncTurn
 
     func status() async throws -> CacheStatus {
         var all: CacheStatus?
@@ -17,7 +16,9 @@ struct StatusSource: Sendable {
             await database.driver.fillStatus(&status)
             all = all?.joined(with: status) ?? status
         }
-        all?.isSyncedElsewhere = await turn.isWaiting
+        for database in databases {
+            if await database.turn.isWaiting { all?.isSyncedElsewhere = true }
+        }
         return all ?? CacheStatus()
     }
 
@@ -74,7 +75,7 @@ extension CloudCache {
     /// - Throws: ``CacheError`` `invalidDatabase`.
     public func statuses(in scope: CKDatabase.Scope) throws -> CacheStatuses {
         CacheStatuses(
-            source: StatusSource(databases: [try database(scope)], turn: turn),
+            source: StatusSource(databases: [try database(scope)]),
             wakes: observers.statusWakes())
     }
 
@@ -85,6 +86,6 @@ extension CloudCache {
     /// ```
     public func statuses() -> CacheStatuses {
         CacheStatuses(
-            source: StatusSource(databases: databases, turn: turn), wakes: observers.statusWakes())
+            source: StatusSource(databases: databases), wakes: observers.statusWakes())
     }
 }

@@ -13,7 +13,7 @@ extension CacheFile {
     /// Reads the fields from the file, because another process may have encrypted a field for the
     /// first time.
     func readEncryptedKeys() throws {
-        let keys = try Self.encryptedKeys(in: pool)
+        let keys = try withPool { try Self.encryptedKeys(in: $0) }
         encryptedKeys.withLock { $0.merge(keys) { $0.union($1) } }
     }
 

@@ -54,6 +54,8 @@ extension CacheStore {
     /// the current change tag.
     func apply(_ page: ZonePage, of id: ZoneID) throws -> CacheOutcome {
         try write { database, outcome in
+            // After a sign-out in another process the next user may have a zone of the same name.
+            try checkUser(database)
             // A zone that was deleted here during the request stays empty.
             guard let zone = try zone(id, database), zone.isFetched else { return }
             let hasPending = try hasPendingChanges(in: zone, database)

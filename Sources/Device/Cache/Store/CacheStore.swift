@@ -46,6 +46,7 @@ final class CacheStore: Sendable {
     /// `CacheStore+RecordRows.swift`.
     let writtenRows = Mutex<[RecordID: WrittenRow]>([:])
 
+    /// The file's connections, for tests.
     var pool: any DatabaseWriter { get throws { try file.pool } }
     /// False for the shared database, whose zones are created by their owners.
     var createsZones: Bool { scope != .shared }
@@ -65,7 +66,8 @@ final class CacheStore: Sendable {
         isHere = "database = \(scope.rawValue)"
         self.world = world
         clock = ServiceClock(
-            world, offsetMilliseconds: try Self.clockOffset(of: scope, in: file.pool))
+            world,
+            offsetMilliseconds: try file.withPool { try Self.clockOffset(of: scope, in: $0) })
         policy = scope != .shared ? settings.zoneDeletionPolicy : .remove
         selection = settings.zones
         reportLimits = (settings.reportsKept, settings.reportBytesKept)

@@ -271,6 +271,7 @@ extension CacheStore {
         var gone: [ZoneID] = []
         var recreated: [ZoneID] = []
         let outcome = try write { database, outcome in
+            try checkUser(database)
             guard let row = try zone(id, database) else { return }
             try zoneDeleted(row, .purged, &gone, &recreated, &outcome, database)
         }

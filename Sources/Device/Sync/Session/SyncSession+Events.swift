@@ -105,6 +105,14 @@ extension SyncSession {
         }
     }
 
+    /// Notes that another process may have synced the database since the last operation: zones that were missing then are
+    /// fetched, which shows whether they still are.
+    package mutating func othersMayHaveSynced() {
+        let missing = unconfirmedZones
+        unconfirmedZones = []
+        zonesChanged(missing)
+    }
+
     /// Notes that the zone to fetch is unknown on this device: if it exists, the database's changes
     /// name it.
     public mutating func zoneIsUnknown(_ zone: ZoneID) {

@@ -129,6 +129,24 @@ import Testing
         try other.close()
     }
 
+    /// A widget may open only one of the databases.
+    @Test func signOutRemovesDatabasesThatTheCacheWasNotOpenedWith() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        try phone.save("b", "unsent")
+        let widget = try CloudCache(
+            path: phone.path, remotes: [cloud.remote(.shared)], settings: .quick)
+        let error = await #expect(throws: CacheError.self) {
+            try await widget.signOut(.sendThenRemove)
+        }
+        #expect(error?.code == .unsentChanges)
+        #expect(try phone.texts() == ["a": "1", "b": "unsent"])
+        let lost = try await widget.signOut(.remove)
+        #expect(lost.map(\.recordID.recordName) == ["b"])
+        #expect(try phone.texts().isEmpty)
+        try widget.close()
+    }
+
     /// The other process syncs, and its answer arrives after the sign-out.
     @Test func otherProcessSyncingDuringSignOutIsHalted() async throws {
         let cloud = RealService()
@@ -151,6 +169,56 @@ import Testing
         try await phone.cache.sync()
         #expect(try await cloud.names(of: "bob") == ["his"])
         #expect(try await cloud.names() == ["a"])
+    }
+
+    /// The next user saves into a zone of the same name before the answer to the other process arrives.
+    @Test func pageThatArrivesAfterASignOutIsNotTheNextUsers() async throws {
+        let cloud = RealService()
+        let tablet = try await Device.synced(cloud, ["a": "1"])
+        let phone = try Device(cloud)
+        try await phone.sync()
+        let link = ServiceLink(cloud)
+        let other = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        link.duringNextPage {
+            try await phone.cache.signOut(.remove)
+            try await phone.signIn("bob")
+            try phone.save("his", "1")
+        }
+        let error = await #expect(throws: CacheError.self) { try await other.sync() }
+        #expect(error?.code == .halted)
+        try other.close()
+        #expect(try phone.texts() == ["his": "1"])
+        try await phone.cache.sync()
+        #expect(try await cloud.names(of: "bob") == ["his"])
+        #expect(try await cloud.names() == ["a", "b"])
+    }
+
+    /// The change tag of the former user's save would be one that the service lost in the next user's zone.
+    @Test func saveAnsweredAfterASignOutIsNotMissingInTheNextUsersZone() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        let link = ServiceLink(cloud)
+        let other = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        try phone.save("b", "1")
+        link.duringNextSend {
+            try await phone.cache.signOut(.remove)
+            try await phone.signIn("bob")
+            try phone.save("his", "1")
+        }
+        await #expect(throws: CacheError.self) { try await other.sync() }
+        try other.close()
+        try await phone.cache.sync()
+        #expect(try await cloud.names(of: "bob") == ["his"])
+        let store = phone.cache.store
+        let lossMilliseconds = try store.read { database in
+            try store.zone(.list, database)
+                .flatMap { try store.lossMilliseconds(in: $0, database) }
+        }
+        #expect(lossMilliseconds == nil)
     }
 
     /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks

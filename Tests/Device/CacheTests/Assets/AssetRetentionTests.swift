@@ -206,6 +206,26 @@ import Testing
         return true
     }
 
+    /// Another process removed the part while no record had the asset, and began the next one of its name.
+    @Test func incompletePartOfAnotherProcessIsNotFinished() throws {
+        let folder = NSTemporaryDirectory() + "assets-\(UUID().uuidString)"
+        // A folder that was never created need not be removed.
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let assets = AssetFiles(path: folder, world: .live)
+        try assets.making {
+            let part = try #require(try AssetPart("a.part", in: assets, sizeBytes: 4))
+            _ = try part.append([1, 2, 3, 4])
+            #expect(unlink(folder + "/a.part") == 0)
+            let next = try #require(try AssetPart("a.part", in: assets, sizeBytes: 4))
+            _ = try next.append([1])
+            #expect(throws: CacheError.self) { try assets.finish(part, as: "a") }
+            #expect(try assets.names() == ["a.part"])
+            _ = try next.append([2, 3, 4])
+            try assets.finish(next, as: "a")
+            #expect(try assets.names() == ["a"])
+        }
+    }
+
     @Test func partialDownloadIsRemovedWithItsRecord() async throws {
         let (phone, tablet) = try await devicesWithCutDownload()
         // While a record refers to the file, the part is kept for a later download.

@@ -109,7 +109,7 @@ import Testing
         await cache.start()
         while try await cache.status().isNetworkReachable { await Task.yield() }
         let calls = link.callNames.count
-        await cache.turn.networkCame()
+        await cache.databases[0].turn.networkCame()
         while link.callNames.count == calls { await Task.yield() }
         await cache.stop()
         try cache.close()

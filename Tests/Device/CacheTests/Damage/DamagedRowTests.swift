@@ -159,7 +159,8 @@ import Testing
         let id = RecordID(name: "r3", zoneID: .list)
         let snapshot = try #require(try phone.cache.snapshot(id))
         try phone.cache.file.keep([snapshot], for: "query", nowMilliseconds: 1)
-        try phone.cache.file.answerSync(try phone.cache.file.askForSync(), trouble: "")
+        try phone.cache.file.answerSync(
+            try phone.cache.file.askForSync(of: .private), of: .private, trouble: "")
         try phone.cache.file.write { database in
             let store = phone.cache.store
             try store.keepReports(
@@ -258,8 +259,8 @@ import Testing
         _ = try cache.file.removeUnusedAssets(isThorough: true)
         _ = try cache.file.evictAssets(downTo: 0, unusedSince: 0) { _, _, _ in false }
         _ = try cache.file.takeForeignChanges()
-        if let question = try cache.file.openQuestion() {
-            try cache.file.answerSync(question, trouble: "")
+        if let question = try cache.file.openQuestion(about: .private) {
+            try cache.file.answerSync(question, of: .private, trouble: "")
         }
     }
 }

@@ -52,9 +52,9 @@ import Testing
     @Test func stopBeforeTheLoopsOfATurnBeginKeepsThemStopped() async throws {
         let phone = try Device(RealService(), otherScopes: [.shared])
         let other = try CacheLock(cachePath: phone.path)
-        #expect(other.take())
+        #expect(other.take(.private) && other.take(.shared))
         await phone.cache.start()
-        let turn = phone.cache.turn
+        let turn = phone.cache.databases[1].turn
         #expect(await turn.isWaiting)
         // The second database's driver is busy until the stop has begun.
         let isBusy = Mutex(false)

@@ -105,9 +105,11 @@ import Testing
     }
 
     /// A phone with a started loop that its own file has halted, and the tablet that saved a record since.
-    private func haltedPhone(_ cloud: RealService) async throws -> (phone: Device, tablet: Device) {
+    private func haltedPhone(
+        _ cloud: RealService, otherScopes: [CKDatabase.Scope] = []
+    ) async throws -> (phone: Device, tablet: Device) {
         let tablet = try Device(cloud)
-        let phone = try Device(cloud)
+        let phone = try Device(cloud, otherScopes: otherScopes)
         try await phone.sync()
         try await refuseRecords(in: phone)
         try tablet.save("a", "1")
@@ -131,7 +133,7 @@ import Testing
     private func waitForHalt(of phone: Device) async {
         let driver = phone.cache.databases[0].driver
         while driver.loopHalt != .waiting { await Task.yield() }
-        await phone.cache.turn.loopHalted()
+        await phone.cache.databases[0].turn.loopHalted()
     }
 
     @Test(.timeLimit(.minutes(20))) func processHaltedByItsFileLetsAnotherOneSync() async throws {
@@ -144,12 +146,73 @@ import Testing
         }
         #expect(!status.isSyncedElsewhere)
         let other = try CloudCache(path: phone.path, remotes: [cloud.remote()], settings: .quick)
-        let isFree = other.file.lock.take()
+        let isFree = other.file.lock.take(.private)
         #expect(isFree)
-        if isFree { other.file.lock.giveBack() }
+        if isFree { other.file.lock.giveBack(.private) }
         try await other.sync()
         #expect(try phone.texts() == ["a": "1"])
         await phone.cache.stop()
+        try other.close()
+    }
+
+    @Test(.timeLimit(.minutes(20))) func databaseHaltedByTheFileIsSyncedByAnotherProcess()
+        async throws
+    {
+        let cloud = RealService()
+        let (phone, _) = try await haltedPhone(cloud, otherScopes: [.shared])
+        #expect(try await phone.cache.status(in: .private).haltReason != nil)
+        #expect(try await phone.cache.status(in: .shared).haltReason == nil)
+        let other = try CloudCache(
+            path: phone.path, remotes: [cloud.remote(), cloud.remote(.shared)], settings: .quick)
+        #expect(other.file.lock.take(.private))
+        other.file.lock.giveBack(.private)
+        #expect(!other.file.lock.take(.shared))
+        try await other.sync()
+        #expect(try phone.texts() == ["a": "1"])
+        await phone.cache.stop()
+        try other.close()
+    }
+
+    @Test(.timeLimit(.minutes(20))) func databaseThatAProcessDoesNotKeepIsSyncedByAnother()
+        async throws
+    {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        await phone.cache.start()
+        let other = try CloudCache(
+            path: phone.path, remotes: [cloud.remote(), cloud.remote(.shared)], settings: .quick)
+        await other.start()
+        #expect(try await other.status(in: .private).isSyncedElsewhere)
+        #expect(try await !other.status(in: .shared).isSyncedElsewhere)
+        await other.stop()
+        await phone.cache.stop()
+        try other.close()
+    }
+
+    /// One process finds a shared zone missing, and loses the network. When it syncs again, another one has fetched the
+    /// zone, which the user has joined again.
+    @Test(.timeLimit(.minutes(20))) func zoneFetchedByAnotherProcessIsNotMissing() async throws {
+        let cloud = RealService()
+        let list = try await cloud.share(.list, of: "alice", with: "bob")
+        let guest = try Device(cloud, user: "bob", scope: .shared)
+        try await guest.sync()
+        try guest.save("a", "1", zone: list)
+        try await guest.sync()
+        try await cloud.save("b", "1")
+        let link = ServiceLink(cloud, user: "bob")
+        let other = try CloudCache(
+            path: guest.path, remotes: [link.connection().remote(.shared)], settings: .quick)
+        link.fail("page", 0, .requestLost(SyncFailure(.zoneNotFound)))
+        link.fail("database", 1, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CacheError.self) { try await other.sync() }
+        let lock = guest.cache.file.lock
+        while !lock.take(.shared) { await Task.yield() }
+        lock.giveBack(.shared)
+        try await guest.sync()
+        try guest.save("a", "2", zone: list)
+        try await other.sync()
+        #expect(try guest.texts(zone: list) == ["a": "2", "b": "1"])
+        #expect(try guest.cache.pendingRecordIDs(in: .shared).isEmpty)
         try other.close()
     }
 
@@ -178,7 +241,7 @@ import Testing
         deliver.finish()
         await waitForHalt(of: phone)
         let other = try CacheLock(cachePath: phone.path)
-        #expect(other.take())
+        #expect(other.take(.private))
         other.close()
         await phone.cache.stop()
     }
@@ -191,12 +254,12 @@ import Testing
         try FileManager.default.moveItem(atPath: phone.path, toPath: aside)
         // Only the connection that writes stays open.
         pool.invalidateReadOnlyConnections()
-        await #expect(throws: (any Error).self) { try await phone.cache.turn.sync() }
+        await #expect(throws: (any Error).self) { try await phone.cache.databases.sync() }
         try FileManager.default.moveItem(atPath: aside, toPath: phone.path)
         #expect(phone.cache.databases[0].driver.loopHalt == .waiting)
         #expect(try await phone.cache.status().haltReason != nil)
         let other = try CacheLock(cachePath: phone.path)
-        #expect(other.take())
+        #expect(other.take(.private))
         other.close()
         await phone.cache.stop()
     }
@@ -211,9 +274,9 @@ import Testing
         await phone.cache.setEnabled(true)
         while try phone.texts() != ["a": "1"] { await Task.yield() }
         let other = try CacheLock(cachePath: phone.path)
-        #expect(!other.take())
+        #expect(!other.take(.private))
         await phone.cache.stop()
-        #expect(other.take())
+        #expect(other.take(.private))
         other.close()
     }
 
@@ -225,11 +288,11 @@ import Testing
         let copies = try openDescriptors(of: path).keys.map { dup($0) }
         defer { for copy in copies { Foundation.close(copy) } }
         #expect(copies.count == 1)
-        #expect(first.take())
+        #expect(first.take(.private))
         let second = try CacheLock(cachePath: path)
-        #expect(!second.take())
+        #expect(!second.take(.private))
         first.close()
-        #expect(second.take())
+        #expect(second.take(.private))
     }
 
     /// As in an app that starts a cache which it has just closed.
@@ -239,8 +302,8 @@ import Testing
         for open in [{ try CacheLock(cachePath: path) }, { CacheLock(in: file) }] {
             let (closed, other) = (try open(), try open())
             closed.close()
-            #expect(!closed.take())
-            #expect(other.take())
+            #expect(!closed.take(.private))
+            #expect(other.take(.private))
             other.close()
         }
     }
@@ -273,9 +336,9 @@ import Testing
         for await _ in asked { break }
         sync.cancel()
         await #expect(throws: CancellationError.self) { try await sync.value }
-        let isFree = widget.file.lock.take()
+        let isFree = widget.file.lock.take(.private)
         #expect(!isFree)
-        if isFree { widget.file.lock.giveBack() }
+        if isFree { widget.file.lock.giveBack(.private) }
         deliver.finish()
         let id = CKRecord.ID(recordName: "a", zoneID: .list)
         try await widget.save(CKRecord(recordType: "Item", recordID: id))

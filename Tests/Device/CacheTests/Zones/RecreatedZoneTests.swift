@@ -24,6 +24,26 @@ import Testing
         #expect(try phone.texts().isEmpty)
     }
 
+    /// The zone is deleted and wanted again before a save into it is answered. The next zone does not have that save, and
+    /// has lost nothing.
+    @Test func saveIntoADeletedZoneIsNotMissingInTheNextOne() async throws {
+        let cloud = RealService()
+        let phone = try await Device.synced(cloud, ["a": "1"])
+        try phone.save("b", "1")
+        phone.link.duringNextSend { [phone] in
+            try await phone.cache.deleteZone(CKRecordZone.ID(ZoneID.list))
+            try phone.save("c", "1")
+        }
+        try await phone.sync()
+        #expect(try await cloud.names() == ["c"])
+        let store = phone.cache.store
+        let lossMilliseconds = try store.read { database in
+            try store.zone(.list, database)
+                .flatMap { try store.lossMilliseconds(in: $0, database) }
+        }
+        #expect(lossMilliseconds == nil)
+    }
+
     /// Recreates records that another device deleted, and keeps the edit times.
     private struct Resurrects: ConflictResolver {
         private let inner = FieldWise()
