@@ -54,12 +54,16 @@ extension Response {
 extension Request {
     /// Whether the client asks for our extensions (decision 1), and so knows them.
     ///
-    /// Searched for in the text: it is needed more than once per request, and decoding every parameter for it would
-    /// take a tenth of the time of a small request.
+    /// Searched for in the bytes: it is needed more than once per request, and decoding all parameters for it, or
+    /// splitting the text, would take a tenth of the time of a small request.
     var knowsOurs: Bool {
-        uri.query?.utf8.split(separator: UInt8(ascii: "&")).contains {
-            $0.elementsEqual("stratusExtensions=1".utf8)
-        } ?? false
+        guard var query = uri.query else { return false }
+        let wanted: StaticString = "stratusExtensions=1"
+        return query.withUTF8 { bytes in
+            wanted.withUTF8Buffer { wanted in
+                bytes.split(separator: UInt8(ascii: "&")).contains { $0.elementsEqual(wanted) }
+            }
+        }
     }
 }
 

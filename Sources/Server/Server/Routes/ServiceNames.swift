@@ -52,7 +52,7 @@ package struct ServiceNames: Sendable {
             rest = authority[name.endIndex...]
         }
         let isName = name.utf8.allSatisfy(\.isInNames)
-        let isAddress = name.contains(":") && address(String(name)) != nil
+        let isAddress = name.utf8.contains(UInt8(ascii: ":")) && address(String(name)) != nil
         let port = rest.dropFirst()
         let hasPort =
             rest.isEmpty
