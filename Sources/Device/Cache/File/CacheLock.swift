@@ -7,12 +7,22 @@ import Synchronization
 /// It has one lock for each database, a byte of the file: the process that holds it syncs the database. The kernel
 /// releases the locks when the process ends in any way. Every commit touches the file, which wakes those that watch it
 /// (``CacheWatches``). It is no `FileLock`, because the file stays open while another process has a lock.
+///
+/// Earlier versions had one lock for the whole file, `flock`. A process that has a database's lock shares that one, so
+/// that it never syncs beside an app of such a version.
 final class CacheLock: Sendable {
     /// The path of the lock file; empty for a cache in memory.
     let path: String
-    /// The descriptor of the lock file; nil when it was closed, and `noDescriptor` for a file in memory.
-    private let descriptor: Mutex<Int32?>
+    /// The lock file; nil when it was closed.
+    private let state: Mutex<State?>
     private let memory: MemoryCacheFile?
+
+    private struct State {
+        /// The descriptor of the lock file, and `noDescriptor` for a file in memory.
+        let descriptor: Int32
+        /// The databases whose locks are held.
+        var held: Set<CKDatabase.Scope> = []
+    }
 
     /// - Throws: ``CacheError`` `unwritable`.
     init(cachePath: String) throws {
@@ -21,7 +31,7 @@ final class CacheLock: Sendable {
         guard descriptor >= 0 else {
             throw CacheError.unwritable(path)
         }
-        self.descriptor = Mutex(descriptor)
+        state = Mutex(State(descriptor: descriptor))
         memory = nil
         DeviceFile.tighten(path)
     }
@@ -29,7 +39,7 @@ final class CacheLock: Sendable {
     /// Makes the locks of a file in memory, which is shared by the caches of this process.
     init(in memory: MemoryCacheFile) {
         path = ""
-        descriptor = Mutex(Self.noDescriptor)
+        state = Mutex(State(descriptor: Self.noDescriptor))
         self.memory = memory
     }
 
@@ -47,20 +57,27 @@ final class CacheLock: Sendable {
     ///
     /// - Returns: whether it is held.
     func take(_ scope: CKDatabase.Scope) -> Bool {
-        descriptor.withLock { descriptor in
+        state.withLock { state in
             // A cache that is started after it was closed does not block others.
-            guard let descriptor else { return false }
+            guard let descriptor = state?.descriptor else { return false }
             if let memory { return memory.takeLock(ObjectIdentifier(self), of: scope) }
-            return Self.setLock(F_WRLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
+            guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return false }
+            let isTaken = Self.setLock(
+                F_WRLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
+            if isTaken { state?.held.insert(scope) }
+            if state?.held.isEmpty == true { flock(descriptor, LOCK_UN) }
+            return isTaken
         }
     }
 
     /// Releases the lock of a database, and notifies the others.
     func giveBack(_ scope: CKDatabase.Scope) {
         memory?.giveLockBack(ObjectIdentifier(self), of: scope)
-        descriptor.withLock { descriptor in
-            guard let descriptor, memory == nil else { return }
+        state.withLock { state in
+            guard let descriptor = state?.descriptor, memory == nil else { return }
             Self.setLock(F_UNLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
+            state?.held.remove(scope)
+            if state?.held.isEmpty == true { flock(descriptor, LOCK_UN) }
         }
         touch()
     }
@@ -84,8 +101,8 @@ final class CacheLock: Sendable {
     /// Wakes those that watch the file.
     func touch() {
         memory?.touch(ObjectIdentifier(self))
-        descriptor.withLock { descriptor in
-            guard let descriptor, memory == nil else { return }
+        state.withLock { state in
+            guard let descriptor = state?.descriptor, memory == nil else { return }
             // On a full disk the others check at the next commit, or after some seconds.
             var byte: UInt8 = 0
             _ = pwrite(descriptor, &byte, 1, 0)
@@ -98,7 +115,7 @@ final class CacheLock: Sendable {
     }
 
     func close() {
-        let open = descriptor.withLock { $0.take() }
+        let open = state.withLock { $0.take() }?.descriptor
         if let memory {
             memory.endWatch(ObjectIdentifier(self))
             memory.giveLocksBack(ObjectIdentifier(self))
@@ -107,6 +124,7 @@ final class CacheLock: Sendable {
         guard let open, memory == nil else { return }
         // A program that this process is starting at this moment still has the file open too.
         Self.setLock(F_UNLCK, at: 0, byteCount: 0, in: open)
+        flock(open, LOCK_UN)
         Foundation.close(open)
     }
 }

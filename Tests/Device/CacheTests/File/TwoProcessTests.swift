@@ -173,6 +173,22 @@ import Testing
         try other.close()
     }
 
+    /// Earlier versions locked the whole file; a command of this version may run beside an app of such a one.
+    @Test func processWithTheLockOfTheWholeFileSyncsAlone() throws {
+        let phone = try Device(RealService())
+        let lock = phone.cache.file.lock
+        let earlier = open(lock.path, O_RDWR | O_CLOEXEC)
+        defer { close(earlier) }
+        #expect(flock(earlier, LOCK_EX | LOCK_NB) == 0)
+        #expect(!lock.take(.private))
+        #expect(flock(earlier, LOCK_UN) == 0)
+        #expect(lock.take(.private) && lock.take(.shared))
+        lock.giveBack(.private)
+        #expect(flock(earlier, LOCK_EX | LOCK_NB) != 0)
+        lock.giveBack(.shared)
+        #expect(flock(earlier, LOCK_EX | LOCK_NB) == 0)
+    }
+
     @Test(.timeLimit(.minutes(20))) func databaseThatAProcessDoesNotKeepIsSyncedByAnother()
         async throws
     {
