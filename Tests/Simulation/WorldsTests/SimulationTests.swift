@@ -74,6 +74,31 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
+    /// A process that ends between the records of a list leaves a part of it, if they are saved one by one.
+    @Test func splitTransactionIsDetected() throws {
+        let stories = (1...60 as ClosedRange<UInt64>).compactMap(Self.endDuringTransaction)
+        let broken = stories.first { story in
+            !Simulation.run(
+                seed: story.seed, keeping: story.steps, mutation: .splitsTransactions
+            ).violations.isEmpty
+        }
+        let story = try #require(broken)
+        check(Simulation.run(seed: story.seed, keeping: story.steps))
+    }
+
+    /// The end of a process at the second write of a transaction, and the transaction; nil if no world of this seed has
+    /// one.
+    private static func endDuringTransaction(
+        _ seed: UInt64
+    ) -> (seed: UInt64, steps: Set<Int>)? {
+        let steps = Simulation.steps(ofSeed: seed)
+        let place = steps.indices.dropLast().first { place in
+            steps[place].hasPrefix("killAtWrite(") && steps[place].contains("later: 1,")
+                && steps[place + 1].hasPrefix("saveList(")
+        }
+        return place.map { (seed: seed, steps: [$0, $0 + 1]) }
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()

@@ -133,7 +133,7 @@ final class SimulationRun {
     func place(
         _ record: Int, of device: SimulatedDevice
     ) -> (key: Ledger.Key, id: CKRecord.ID, scope: CKDatabase.Scope) {
-        let zone = record < Plan.recordsPerZone[0] ? 0 : 1
+        let zone = record < Plan.recordsPerZone[0] || Plan.isOfList(record) ? 0 : 1
         let isShared =
             plan.hasSharing && zone == 0 && device.user != 0 && record.isMultiple(of: 2)
         let owner = isShared ? 0 : device.user

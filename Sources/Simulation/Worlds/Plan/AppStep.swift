@@ -1,0 +1,10 @@
+/// A step in which an app does more than edit one record.
+enum AppStep: Hashable, Sendable {
+    /// Records are edited, or created by the device that makes them, and one is deleted, in a single transaction;
+    /// `isOwn` says whether it is one of the app's own (`CloudCache.write`).
+    case saveTogether(device: Int, records: [Int], field: Int, deleting: Int?, isOwn: Bool)
+    /// A list and its items are created in a single transaction, or all that are here are edited in one.
+    case saveList(device: Int, list: Int, field: Int)
+    /// The device that made a list deletes it with its items, in a single transaction.
+    case deleteList(device: Int, list: Int)
+}
