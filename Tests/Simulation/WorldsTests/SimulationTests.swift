@@ -99,6 +99,28 @@ import Testing
         return place.map { (seed: seed, steps: [$0, $0 + 1]) }
     }
 
+    /// A user who left a notebook, but whom the service did not remove, still sees it.
+    @Test func leaverWhoStaysIsDetected() throws {
+        let stories = (1...200 as ClosedRange<UInt64>).compactMap(Self.notebooksWithLeaver)
+        let broken = stories.first { story in
+            !Simulation.run(seed: story.seed, keeping: story.steps, mutation: .keepsLeavers)
+                .violations.isEmpty
+        }
+        let story = try #require(broken)
+        check(Simulation.run(seed: story.seed, keeping: story.steps))
+    }
+
+    /// The steps from the first notebook on; nil if no user of this seed leaves one.
+    private static func notebooksWithLeaver(
+        _ seed: UInt64
+    ) -> (seed: UInt64, steps: Set<Int>)? {
+        let steps = Simulation.steps(ofSeed: seed)
+        guard steps.contains(where: { $0.hasPrefix("leaveNotebook(") }),
+            let first = steps.firstIndex(where: { $0.hasPrefix("makeNotebook(") })
+        else { return nil }
+        return (seed, Set(first..<steps.count))
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()

@@ -86,7 +86,11 @@ final class DeviceTransport: AccountTransport {
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        try await noted(E.path, Self.name(of: E.path, in: target.scope)) { fault in
+        // A user who joins a share is in it once the answer is here, and not again after leaving it.
+        let mayDouble = E.path != RecordsAccept.path
+        return try await noted(
+            E.path, Self.name(of: E.path, in: target.scope), mayDouble: mayDouble
+        ) { fault in
             try await self.serve(endpoint, request, fault, to: target, timeoutSeconds)
         }
     }

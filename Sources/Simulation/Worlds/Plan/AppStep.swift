@@ -7,4 +7,17 @@ enum AppStep: Hashable, Sendable {
     case saveList(device: Int, list: Int, field: Int)
     /// The device that made a list deletes it with its items, in a single transaction.
     case deleteList(device: Int, list: Int)
+    /// A user creates a notebook: a record, pages that have it as their parent, and a record that is none of them.
+    case makeNotebook(device: Int, notebook: Int)
+    /// Its owner shares it with everyone who has the link.
+    case shareNotebook(device: Int, notebook: Int)
+    /// Another user joins the share.
+    case joinNotebook(device: Int, notebook: Int)
+    case leaveNotebook(device: Int, notebook: Int)
+    /// Its owner ends the share.
+    case stopSharing(device: Int, notebook: Int)
+    case editPage(device: Int, notebook: Int, page: String)
+    /// The owner takes a page out of the notebook.
+    case movePage(device: Int, notebook: Int, page: String)
+    case deletePage(device: Int, notebook: Int, page: String)
 }

@@ -110,7 +110,7 @@ enum Step: Hashable, Sendable {
         case .purgeZone: "zone purged"
         case .switchAccount: "account switched"
         case .updateApp: "app updated"
-        case .leave: "share left"
+        case .leave, .app(.leaveNotebook): "share left"
         case .restoreCopy: "older copy restored"
         case .detachZone: "zone detached"
         case .discard, .takeServiceVersions: "change withdrawn"

@@ -19,6 +19,7 @@ extension SimulationRun {
     func becomeQuiet() async throws {
         cloud.note("quiet", "", "")
         cloud.endFaults()
+        notebooks.close()
         for device in devices {
             device.dice.end()
             device.endTrouble()
@@ -33,6 +34,7 @@ extension SimulationRun {
         let seen = plan.hasAssets ? try await checkPhotos() : [:]
         try await checkLedger(photos: seen)
         try await checkVisibility()
+        try await checkNotebooks()
         try await checkGoneZones()
         try await checkSilence()
         try await checkDeletionOfEverything()
@@ -85,6 +87,9 @@ extension SimulationRun {
                 // The service did not let them leave, or delete it, and the app was notified.
                 if zone.ownerName == userRecordNames[0] { strangers.remove(device.user) }
                 if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
+                if let notebook = Plan.notebook(ofZone: zone.zoneName) {
+                    notebooks.change(notebook) { $0.isUnclear(for: device.user) }
+                }
             }
             if case .editOfDeletedRecord(let client) = report.event { giveUp(client, of: device) }
             if plan.newerRecords == .goOn,
@@ -267,6 +272,8 @@ extension SimulationRun {
             )
                 ?? []
             {
+                // For notebooks, checkNotebooks() says who may see what.
+                if plan.hasNotebooks, Plan.notebook(ofZone: id.zoneID.name) != nil { continue }
                 let isShared = plan.hasSharing && id.zoneID.name == Plan.zones[0]
                 let isLeft = strangers.contains(user) && !wasRestored
                 if !isShared || isLeft {

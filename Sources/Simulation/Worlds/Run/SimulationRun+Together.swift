@@ -18,17 +18,7 @@ extension SimulationRun {
         var isNew = false
     }
 
-    func perform(_ step: AppStep) async throws {
-        switch step {
-        case .saveTogether(let number, let records, let field, let deleted, let isOwn):
-            try saveTogether(number, records, field: field, deleting: deleted, isOwn: isOwn)
-        case .saveList(let number, let list, let field):
-            try saveList(number, list, field: field)
-        case .deleteList(let number, let list): try deleteList(number, list)
-        }
-    }
-
-    private func saveTogether(
+    func saveTogether(
         _ number: Int, _ records: [Int], field: Int, deleting deleted: Int?, isOwn: Bool
     ) throws {
         var parts: [Part] = []
@@ -51,7 +41,7 @@ extension SimulationRun {
         try save(parts, on: devices[number], isOwn: isOwn)
     }
 
-    private func saveList(_ number: Int, _ list: Int, field: Int) throws {
+    func saveList(_ number: Int, _ list: Int, field: Int) throws {
         let records = Plan.records(ofList: list)
         let (listKey, listID, scope) = place(records[0], of: devices[number])
         // A list that was created once is not created again after its deletion.
@@ -69,7 +59,7 @@ extension SimulationRun {
         try save(edits, on: devices[number], isOwn: field == 0)
     }
 
-    private func deleteList(_ number: Int, _ list: Int) throws {
+    func deleteList(_ number: Int, _ list: Int) throws {
         let records = Plan.records(ofList: list)
         guard isMaker(number, of: place(records[0], of: devices[number]).key) else { return }
         let deletions = try records.reversed().compactMap { try deletion(of: $0, on: number) }

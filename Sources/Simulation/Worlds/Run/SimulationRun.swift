@@ -19,6 +19,7 @@ final class SimulationRun {
     /// The record names of the users, as the service gave them.
     var userRecordNames: [String] = []
     let photos: Photos
+    let notebooks = Notebooks()
     /// The folder of the world's files.
     let folder: WorldFolder
     /// Users who left the share and have not joined again.
