@@ -139,7 +139,8 @@ import Testing
         #expect(line("steps")?.contains("kill 3") == true)
     }
 
-    @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])
+    /// Seed 4 has notebooks, and seed 25 transactions with lists.
+    @Test(arguments: [3, 4, 6, 8, 20, 25] as [UInt64])
     func worldIsDeterministicPerSeed(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)
         let second = Simulation.run(seed: seed, keepsLines: true)
