@@ -121,6 +121,26 @@ import Testing
         return (seed, Set(first..<steps.count))
     }
 
+    /// A request of the client that should be atomic, and is not, saves some of its records.
+    @Test func splitRequestIsDetected() throws {
+        let stories = (1...60 as ClosedRange<UInt64>).compactMap(Self.directSaves)
+        let broken = stories.first { story in
+            !Simulation.run(seed: story.seed, keeping: story.steps, mutation: .splitsBatches)
+                .violations.isEmpty
+        }
+        let story = try #require(broken)
+        check(Simulation.run(seed: story.seed, keeping: story.steps))
+    }
+
+    /// The requests of the client, and the edits and syncs between them; nil if a seed has none.
+    private static func directSaves(_ seed: UInt64) -> (seed: UInt64, steps: Set<Int>)? {
+        let steps = Simulation.steps(ofSeed: seed)
+        let first = steps.firstIndex { step in
+            step.hasPrefix("saveDirectly(") || step.hasPrefix("editDirect(")
+        }
+        return first.map { (seed: seed, steps: Set($0..<steps.count)) }
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()

@@ -20,4 +20,8 @@ enum AppStep: Hashable, Sendable {
     /// The owner takes a page out of the notebook.
     case movePage(device: Int, notebook: Int, page: String)
     case deletePage(device: Int, notebook: Int, page: String)
+    /// Records are saved and deleted with the client, next to the cache, in one request.
+    case saveDirectly(device: Int, isAtomic: Bool, isStale: Bool)
+    /// One of these records is edited with the cache.
+    case editDirect(device: Int, record: String)
 }

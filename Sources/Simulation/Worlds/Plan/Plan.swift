@@ -95,7 +95,7 @@ struct Plan: Sendable {
         let all = [
             between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
             appActions(stepCount, &actions), deletionsOfEverything(stepCount, &everything),
-            transactions(stepCount), notebooks(stepCount),
+            transactions(stepCount), notebooks(stepCount), directSaves(stepCount),
         ]
         for between in all {
             for next in 0..<stepCount {

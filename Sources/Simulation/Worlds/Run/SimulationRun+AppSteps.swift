@@ -17,6 +17,9 @@ extension SimulationRun {
             try movePage(number, notebook, page)
         case .deletePage(let number, let notebook, let page):
             try deletePage(number, notebook, page)
+        case .saveDirectly(let number, let isAtomic, let isStale):
+            try await saveDirectly(number, isAtomic: isAtomic, isStale: isStale)
+        case .editDirect(let number, let name): try editDirect(number, name)
         }
     }
 }

@@ -35,6 +35,7 @@ extension SimulationRun {
         try await checkLedger(photos: seen)
         try await checkVisibility()
         try await checkNotebooks()
+        try await checkDirectSaves()
         try await checkGoneZones()
         try await checkSilence()
         try await checkDeletionOfEverything()
