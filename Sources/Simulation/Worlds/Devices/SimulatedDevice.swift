@@ -136,7 +136,8 @@ final class SimulatedDevice {
 
     /// The folder of a user's photos; nil in a world without any.
     func photoFolder(ofUser user: Int) -> URL? {
-        photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
+        if let folder = files[user]?.assetFolder { return folder }
+        return photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
     }
 
     /// The cache of a process that has not ended.

@@ -80,7 +80,7 @@ final class SimulationRun {
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 newerRecords: plan.newerRecords, declaresTypes: number.isMultiple(of: 2),
-                photoFolder: plan.hasAssets ? try photos.folder() : nil,
+                photoFolder: plan.hasAssets && !plan.isOnFiles ? try photos.folder() : nil,
                 diskFolder: plan.isOnFiles ? try folder.url() : nil, mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
