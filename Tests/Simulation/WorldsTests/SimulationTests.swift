@@ -118,7 +118,7 @@ import Testing
         guard steps.contains(where: { $0.hasPrefix("leaveNotebook(") }),
             let first = steps.firstIndex(where: { $0.hasPrefix("makeNotebook(") })
         else { return nil }
-        return (seed, Set(first..<steps.count))
+        return (seed: seed, steps: Set(first..<steps.count))
     }
 
     /// A request of the client that should be atomic, and is not, saves some of its records.

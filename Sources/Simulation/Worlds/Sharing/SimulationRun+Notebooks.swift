@@ -21,7 +21,9 @@ extension SimulationRun {
         let isOwn = owner == device.user
         let zone = Self.zone(
             notebook, owner: isOwn ? CKCurrentUserDefaultName : userRecordNames[owner])
-        return (CKRecord.ID(recordName: name, zoneID: zone), isOwn ? .private : .shared)
+        return (
+            id: CKRecord.ID(recordName: name, zoneID: zone), scope: isOwn ? .private : .shared
+        )
     }
 
     /// Creates the records of a notebook in one transaction.
