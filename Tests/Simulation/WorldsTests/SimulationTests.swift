@@ -74,6 +74,10 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
+    /// Every second device of these seeds syncs with an engine.
+    @Test(arguments: [22, 31] as [UInt64])
+    func worldWithEnginesHasNoViolations(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
+
     private typealias Story = (seed: UInt64, steps: Set<Int>)
 
     /// One of the stories breaks a promise with the mutation, and keeps all of them without it.
@@ -152,8 +156,8 @@ import Testing
         #expect(line("steps")?.contains("kill 3") == true)
     }
 
-    /// Seed 4 has notebooks, and seed 25 transactions with lists.
-    @Test(arguments: [3, 4, 6, 8, 20, 25] as [UInt64])
+    /// Seed 4 has notebooks, seed 22 devices with engines, and seed 25 transactions with lists.
+    @Test(arguments: [3, 4, 6, 8, 20, 22, 25] as [UInt64])
     func worldIsDeterministicPerSeed(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)
         let second = Simulation.run(seed: seed, keepsLines: true)

@@ -73,15 +73,18 @@ final class SimulationRun {
         }
         if plan.hasSharing { try await share() }
         for (number, user) in plan.devices.enumerated() {
+            let usesEngine = plan.usesEngine(device: number)
             let device = SimulatedDevice(
                 "device\(number)", user: user, cloud: cloud,
-                skewMilliseconds: plan.skewsMilliseconds[number],
+                // Only a cache's own syncing corrects the clock.
+                skewMilliseconds: usesEngine ? 0 : plan.skewsMilliseconds[number],
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 newerRecords: plan.newerRecords, declaresTypes: number.isMultiple(of: 2),
                 photoFolder: plan.hasAssets && !plan.isOnFiles ? try photos.folder() : nil,
-                diskFolder: plan.isOnFiles ? try folder.url() : nil, mutation: mutation)
+                diskFolder: plan.isOnFiles ? try folder.url() : nil, usesEngine: usesEngine,
+                mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
         }
