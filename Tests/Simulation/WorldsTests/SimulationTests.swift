@@ -93,7 +93,7 @@ import Testing
 
     /// A process that ends between the records of a list leaves a part of it, if they are saved one by one.
     @Test func splitTransactionIsDetected() throws {
-        let stories = (1...60 as ClosedRange<UInt64>).compactMap(Self.endDuringTransaction)
+        let stories = (1...200 as ClosedRange<UInt64>).compactMap(Self.endDuringTransaction)
         try expectDetection(of: .splitsTransactions, in: stories)
     }
 
