@@ -219,8 +219,8 @@ let package = Package(
             dependencies: [
                 "FaultFiles", "StratusCache", "StratusClient", "StratusMapping", "StratusRecords",
                 "StratusRuntime",
-                "StratusService", "StratusStorage", "StratusSync", "StratusTesting", "StratusWire",
-                algorithms,
+                "StratusService", "StratusStorage", "StratusSync", "StratusSyncEngine",
+                "StratusTesting", "StratusWire", algorithms,
             ],
             path: "Sources/Simulation/Worlds"),
         .executableTarget(

@@ -111,11 +111,11 @@ public enum Simulation {
 
     /// The steps of a world, as text.
     public static func steps(ofSeed seed: UInt64) -> [String] {
-        Plan(seed: seed).steps.map { "\($0)" }
+        Plan(seed: seed).steps.map(\.text)
     }
 
     /// The steps of a world on files, as text.
     public static func steps(ofSeedOnFiles seed: UInt64) -> [String] {
-        Plan(seed: seed, isOnFiles: true).steps.map { "\($0)" }
+        Plan(seed: seed, isOnFiles: true).steps.map(\.text)
     }
 }

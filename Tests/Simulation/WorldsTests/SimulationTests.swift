@@ -74,6 +74,70 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
+    /// Every second device of these seeds syncs with an engine.
+    @Test(arguments: [22, 31] as [UInt64])
+    func worldWithEnginesHasNoViolations(_ seed: UInt64) { check(Simulation.run(seed: seed)) }
+
+    private typealias Story = (seed: UInt64, steps: Set<Int>)
+
+    /// One of the stories breaks a promise with the mutation, and keeps all of them without it.
+    private func expectDetection(of mutation: Mutation, in stories: [Story]) throws {
+        let broken = stories.first { story in
+            let outcome = Simulation.run(
+                seed: story.seed, keeping: story.steps, mutation: mutation)
+            return !outcome.violations.isEmpty
+        }
+        let story = try #require(broken)
+        check(Simulation.run(seed: story.seed, keeping: story.steps))
+    }
+
+    /// A process that ends between the records of a list leaves a part of it, if they are saved one by one.
+    @Test func splitTransactionIsDetected() throws {
+        let stories = (1...200 as ClosedRange<UInt64>).compactMap(Self.endDuringTransaction)
+        try expectDetection(of: .splitsTransactions, in: stories)
+    }
+
+    /// The end of a process at the second write of a transaction, and the transaction; nil if no world of this seed has
+    /// one.
+    private static func endDuringTransaction(_ seed: UInt64) -> Story? {
+        let steps = Simulation.steps(ofSeed: seed)
+        let place = steps.indices.dropLast().first { place in
+            steps[place].hasPrefix("killAtWrite(") && steps[place].contains("later: 1,")
+                && steps[place + 1].hasPrefix("saveList(")
+        }
+        return place.map { (seed: seed, steps: [$0, $0 + 1]) }
+    }
+
+    /// A user who left a notebook, but whom the service did not remove, still sees it.
+    @Test func leaverWhoStaysIsDetected() throws {
+        let stories = (1...200 as ClosedRange<UInt64>).compactMap(Self.notebooksWithLeaver)
+        try expectDetection(of: .keepsLeavers, in: stories)
+    }
+
+    /// The steps from the first notebook on; nil if no user of this seed leaves one.
+    private static func notebooksWithLeaver(_ seed: UInt64) -> Story? {
+        let steps = Simulation.steps(ofSeed: seed)
+        guard steps.contains(where: { $0.hasPrefix("leaveNotebook(") }),
+            let first = steps.firstIndex(where: { $0.hasPrefix("makeNotebook(") })
+        else { return nil }
+        return (seed: seed, steps: Set(first..<steps.count))
+    }
+
+    /// A request of the client that should be atomic, and is not, saves some of its records.
+    @Test func splitRequestIsDetected() throws {
+        let stories = (1...60 as ClosedRange<UInt64>).compactMap(Self.directSaves)
+        try expectDetection(of: .splitsBatches, in: stories)
+    }
+
+    /// The requests of the client, and the edits and syncs between them; nil if a seed has none.
+    private static func directSaves(_ seed: UInt64) -> Story? {
+        let steps = Simulation.steps(ofSeed: seed)
+        let first = steps.firstIndex { step in
+            step.hasPrefix("saveDirectly(") || step.hasPrefix("editDirect(")
+        }
+        return first.map { (seed: seed, steps: Set($0..<steps.count)) }
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()
@@ -92,7 +156,8 @@ import Testing
         #expect(line("steps")?.contains("kill 3") == true)
     }
 
-    @Test(arguments: [3, 6, 8, 20, 25] as [UInt64])
+    /// Seed 4 has notebooks, seed 22 devices with engines, and seed 25 transactions with lists.
+    @Test(arguments: [3, 4, 6, 8, 20, 22, 25] as [UInt64])
     func worldIsDeterministicPerSeed(_ seed: UInt64) {
         let first = Simulation.run(seed: seed, keepsLines: true)
         let second = Simulation.run(seed: seed, keepsLines: true)

@@ -28,7 +28,9 @@ extension CloudCache {
             if let known = root.share {
                 return try await Self.share(known.recordID, in: database)
             }
-            let share = CKShare(rootRecord: root)
+            let shareID = CKRecord.ID(
+                recordName: world.makeUUID().uuidString, zoneID: root.recordID.zoneID)
+            let share = CKShare(rootRecord: root, shareID: shareID)
             return try await Self.save(share, with: root, in: database)
         }
         try await sync()

@@ -126,7 +126,7 @@ extension EngineDriver {
     ) async throws -> Answer {
         try checkCancellation()
         requestedAccountChange = accountChangeCount
-        let task = Task { try await body() }
+        let task = WorldTask("engine request", in: world, body)
         cancelRequest = { task.cancel() }
         defer { cancelRequest = nil }
         return try await answer(of: task).get()

@@ -91,11 +91,11 @@ actor EngineDriver {
             forName: .CKAccountChanged, object: database.container.connection, queue: nil
         ) { [weak self] _ in
             guard let self else { return }
-            Task { await self.accountMayHaveChanged() }
+            _ = self.world.startTask("account change") { await self.accountMayHaveChanged() }
         }
         if isAutomatic {
-            loopTask = Task { await self.loop() }
-            hintTask = Task { await self.listen() }
+            loopTask = world.startTask("engine loop") { await self.loop() }
+            hintTask = world.startTask("engine hints") { await self.listen() }
         }
     }
 
@@ -137,11 +137,13 @@ actor EngineDriver {
         roundCount += 1
         let round = roundCount
         openRounds.insert(round)
-        let task = Task { try await self.turn(round, engine, body) }
+        let task = WorldTask("engine turn", in: world) {
+            try await self.turn(round, engine, body)
+        }
         try await withTaskCancellationHandler {
-            try await task.value
+            try await task.result.get()
         } onCancel: {
-            Task { await self.cancel([round]) }
+            _ = self.world.startTask("cancelled turn") { await self.cancel([round]) }
         }
     }
 
@@ -231,15 +233,17 @@ actor EngineDriver {
         pause.wake()
         guard !isAutomatic || isAsking, !willDeliverState, !isStopped else { return }
         willDeliverState = true
-        Task {
-            // The sleep ends early only when the process ends; the state is reported nevertheless.
-            try? await world.sleep(SyncSettings.engine.coalescingSeconds)
-            willDeliverState = false
-            if isAsking, !isReporting { return await reportDuringRequest() }
-            await takeTurn()
-            if let engine { await deliverState(engine) }
-            giveTurn()
-        }
+        _ = world.startTask("state report") { await self.reportAppChanges() }
+    }
+
+    private func reportAppChanges() async {
+        // The sleep ends early only when the process ends; the state is reported nevertheless.
+        try? await world.sleep(SyncSettings.engine.coalescingSeconds)
+        willDeliverState = false
+        if isAsking, !isReporting { return await reportDuringRequest() }
+        await takeTurn()
+        if let engine { await deliverState(engine) }
+        giveTurn()
     }
 
     /// Reports the state during a request, which may take long: the process may end before its answer.
@@ -253,7 +257,7 @@ actor EngineDriver {
 
     /// Waits for the service; meanwhile the state may be reported.
     func answer<Answer: Sendable>(
-        of request: Task<Answer, any Error>
+        of request: WorldTask<Answer>
     ) async -> Result<Answer, any Error> {
         isAsking = true
         // Made since `reportAppChange()`.

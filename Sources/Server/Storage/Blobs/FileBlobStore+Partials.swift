@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 
 /// Partial blobs are files `<owner>/<name>.<boot>` in the data folder's `partial`.
 ///
@@ -10,7 +11,7 @@ extension FileBlobStore {
         if let reserve, reserve.isReadOnly { throw StorageError.assetDiskFull(path: partials) }
         let owner = partials + "/" + name.owner
         let path = owner + "/" + name.name + "." + Self.boot
-        return try await WorkThread(world).run { [folder, partials] in
+        return try await WorkThread(world).run { [folder, partials, world] in
             try DataFolder.makeFolder(partials)
             try DataFolder.makeFolder(owner)
             // The folder shows that the database has blobs, so that collections search it.
@@ -24,8 +25,8 @@ extension FileBlobStore {
                 throw StorageError.blob(errno: code, path: path)
             }
             return FilePartialBlob(
-                FileBlobWriter(file: file, path: path, folder: folder), path: path,
-                sizeBytes: Int64(status.st_size))
+                FileBlobWriter(file: file, path: path, folder: folder, world: world), path: path,
+                sizeBytes: Int64(status.st_size), world: world)
         }
     }
 
@@ -78,18 +79,20 @@ private final class FilePartialBlob: PartialBlob {
     let sizeBytes: Int64
     private let writer: FileBlobWriter
     private let path: String
+    private let world: World
 
     /// - Parameter sizeBytes: The bytes that were there before.
-    init(_ writer: FileBlobWriter, path: String, sizeBytes: Int64) {
+    init(_ writer: FileBlobWriter, path: String, sizeBytes: Int64, world: World) {
         self.writer = writer
         self.path = path
         self.sizeBytes = sizeBytes
+        self.world = world
     }
 
     func write(_ bytes: [UInt8]) async throws { try await writer.write(bytes) }
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await WorkThread.disk.run { [self] in
+        try await WorkThread(world).run { [self] in
             try FileBlobReader.bytes(
                 of: writer.openFile(), at: offset, count: count, path)
         }

@@ -20,7 +20,7 @@ struct FileBlobStore: BlobStore {
     func begin() async throws -> any BlobWriter {
         if let reserve, reserve.isReadOnly { throw StorageError.assetDiskFull(path: incoming) }
         let path = incoming + "/" + String(world.randomNumber(), radix: 16)
-        return try await WorkThread(world).run { [folder, incoming] in
+        return try await WorkThread(world).run { [folder, incoming, world] in
             try DataFolder.makeFolder(incoming)
             let file = Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
@@ -30,13 +30,13 @@ struct FileBlobStore: BlobStore {
                 close(file)
                 throw error
             }
-            return FileBlobWriter(file: file, path: path, folder: folder)
+            return FileBlobWriter(file: file, path: path, folder: folder, world: world)
         }
     }
 
     func open(_ name: BlobName) async throws -> (any BlobReader)? {
         let path = Self.path(of: name, in: folder)
-        return try await WorkThread(world).run {
+        return try await WorkThread(world).run { [world] in
             let file = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard file >= 0 else {
                 if errno == ENOENT { return nil }
@@ -48,7 +48,8 @@ struct FileBlobStore: BlobStore {
                 close(file)
                 throw StorageError.blob(errno: code, path: path)
             }
-            return FileBlobReader(file: file, path: path, sizeBytes: Int64(status.st_size))
+            return FileBlobReader(
+                file: file, path: path, sizeBytes: Int64(status.st_size), world: world)
         }
     }
 
@@ -99,12 +100,14 @@ struct FileBlobStore: BlobStore {
 final class FileBlobWriter: BlobWriter {
     private let path: String
     private let folder: String
+    private let world: World
     /// Nil once the blob was kept, left or discarded.
     private let file: Mutex<Int32?>
 
-    init(file: Int32, path: String, folder: String) {
+    init(file: Int32, path: String, folder: String, world: World) {
         self.path = path
         self.folder = folder
+        self.world = world
         self.file = Mutex(file)
     }
 
@@ -113,7 +116,7 @@ final class FileBlobWriter: BlobWriter {
     }
 
     func write(_ bytes: [UInt8]) async throws {
-        try await WorkThread.blobs.run { [self] in
+        try await WorkThread.blobs(in: world).run { [self] in
             let file = try openFile()
             try bytes.withUnsafeBytes { buffer in
                 var rest = buffer[...]
@@ -154,7 +157,7 @@ final class FileBlobWriter: BlobWriter {
     }
 
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
-        try await WorkThread.blobs.run { [self] in
+        try await WorkThread.blobs(in: world).run { [self] in
             let file = try openFile()
             try setTime(of: file, milliseconds)
             CommitTurn.waitForCommits()
@@ -179,7 +182,7 @@ final class FileBlobWriter: BlobWriter {
 
     /// Closes the file and leaves it as it is.
     func leave(atMilliseconds milliseconds: Int64) async throws {
-        try await WorkThread.disk.run { [self] in
+        try await WorkThread(world).run { [self] in
             let file = try openFile()
             try setTime(of: file, milliseconds)
             self.file.withLock { $0 = nil }
@@ -216,11 +219,13 @@ final class FileBlobReader: BlobReader {
     let sizeBytes: Int64
     private let file: Int32
     private let path: String
+    private let world: World
 
-    init(file: Int32, path: String, sizeBytes: Int64) {
+    init(file: Int32, path: String, sizeBytes: Int64, world: World) {
         self.file = file
         self.path = path
         self.sizeBytes = sizeBytes
+        self.world = world
     }
 
     deinit {
@@ -228,7 +233,7 @@ final class FileBlobReader: BlobReader {
     }
 
     func read(at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await WorkThread.disk.run { [self] in
+        try await WorkThread(world).run { [self] in
             try Self.bytes(of: file, at: offset, count: count, path)
         }
     }

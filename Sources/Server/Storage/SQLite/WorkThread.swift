@@ -21,7 +21,11 @@ enum WorkThread: Sendable {
 
     /// Where blobs are written and brought to the disk, one at a time: a commit that comes meanwhile waits for the
     /// piece that is under way, and not for one of each upload.
-    static let blobs = WorkThread.queue(DispatchQueue(label: "stratus.blobs", qos: .userInitiated))
+    static func blobs(in world: World) -> WorkThread {
+        world.runOnDisk.map { WorkThread.world($0) } ?? .queue(blobQueue)
+    }
+
+    private static let blobQueue = DispatchQueue(label: "stratus.blobs", qos: .userInitiated)
 
     /// Whether several pieces of work run at the same time.
     var isConcurrent: Bool { if case .disk = self { true } else { false } }

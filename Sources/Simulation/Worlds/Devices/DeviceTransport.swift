@@ -25,13 +25,17 @@ final class DeviceTransport: AccountTransport {
     private let user: String
     let dice: FaultDice
     private let world: World
+    /// Whether a request may arrive twice, or after the device has given it up. A `CKSyncEngine` deletes records
+    /// whatever their change tags are, and does not cancel requests.
+    private let mayDouble: Bool
     let mutation: Mutation?
     private let state = Mutex(State())
 
     init(
         _ cloud: SimulatedCloud, user: String, device: String, dice: FaultDice, world: World,
-        mutation: Mutation?
+        mayDouble: Bool = true, mutation: Mutation?
     ) {
+        self.mayDouble = mayDouble
         self.cloud = cloud
         self.user = user
         self.device = device
@@ -86,7 +90,11 @@ final class DeviceTransport: AccountTransport {
     func send<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, timeoutSeconds: Double
     ) async throws -> E.Answer {
-        try await noted(E.path, Self.name(of: E.path, in: target.scope)) { fault in
+        // A user who joins a share is in it once the answer is here, and not again after leaving it.
+        let mayDouble = self.mayDouble && E.path != RecordsAccept.path
+        return try await noted(
+            E.path, Self.name(of: E.path, in: target.scope), mayDouble: mayDouble
+        ) { fault in
             try await self.serve(endpoint, request, fault, to: target, timeoutSeconds)
         }
     }

@@ -46,6 +46,10 @@ final class SimulatedDevice {
     private let diskFolder: URL?
     /// Cache files of earlier worlds of this process, to be reused.
     private static let spares = SpareCacheFiles()
+    /// Whether its app syncs with an engine.
+    let usesEngine: Bool
+    /// The engine of the current process; nil without one.
+    private(set) var engine: DeviceEngine?
     private var openings = 0
     private(set) var wasStarted = false
 
@@ -53,8 +57,10 @@ final class SimulatedDevice {
         _ name: String, user: Int, cloud: SimulatedCloud, skewMilliseconds: Int64, dice: FaultDice,
         settings: SyncSettings, resolver: (any ConflictResolver)? = nil,
         newerRecords: RecordVersions.NewerRecords? = nil, declaresTypes: Bool,
-        photoFolder: URL? = nil, diskFolder: URL? = nil, mutation: Mutation?
+        photoFolder: URL? = nil, diskFolder: URL? = nil, usesEngine: Bool = false,
+        mutation: Mutation?
     ) {
+        self.usesEngine = usesEngine
         self.diskFolder = diskFolder
         self.photoFolder = photoFolder
         self.name = name
@@ -80,7 +86,7 @@ final class SimulatedDevice {
         if let sql = mutation?.sqlAtOpening { try file.execute(sql) }
         let transport = DeviceTransport(
             cloud, user: Self.name(ofUser: user), device: name, dice: dice, world: world,
-            mutation: mutation)
+            mayDouble: !usesEngine, mutation: mutation)
         openings += 1
         let connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, world: world,
@@ -90,6 +96,7 @@ final class SimulatedDevice {
         let cache = try file.opened(
             container, settings, resolver, versions, declaresTypes ? WatchedQuery.types : nil,
             world)
+        engine = usesEngine ? try DeviceEngine(cache, container) : nil
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
@@ -136,7 +143,8 @@ final class SimulatedDevice {
 
     /// The folder of a user's photos; nil in a world without any.
     func photoFolder(ofUser user: Int) -> URL? {
-        photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
+        if let folder = files[user]?.assetFolder { return folder }
+        return photoFolder?.appendingPathComponent("\(name)-\(Self.name(ofUser: user))")
     }
 
     /// The cache of a process that has not ended.
@@ -202,6 +210,7 @@ final class SimulatedDevice {
 
     private func drop() {
         cache = nil
+        engine = nil
         transport = nil
         shadows = []
         queries = []
@@ -278,6 +287,8 @@ final class SimulatedDevice {
     // MARK: Syncing
 
     func start() throws {
+        // An engine here syncs on request.
+        if usesEngine { return try sync() }
         let cache = try opened()
         wasStarted = true
         _ = world.startTask("script start") { await cache.start() }
@@ -291,8 +302,15 @@ final class SimulatedDevice {
 
     func sync() throws {
         let cache = try opened()
+        if let engine {
+            _ = world.startTask("script sync") {
+                // A failure now is retried at the end, when there are no more faults.
+                try? await engine.sync()
+            }
+            return
+        }
         _ = world.startTask("script sync") {
-            // A failure now is retried at the end, when there are no more faults.
+            // As above.
             try? await cache.sync()
         }
     }

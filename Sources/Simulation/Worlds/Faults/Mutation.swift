@@ -45,6 +45,8 @@ public enum Mutation: String, CaseIterable, Sendable {
 
     /// P5: an atomic request is served in two parts.
     case splitsBatches = "P5"
+    /// T1: each record of an app's transaction is saved by itself.
+    case splitsTransactions = "T1"
     /// P9: a user who leaves a share gets a success, but stays in it.
     case keepsLeavers = "P9"
     /// P10: a change that no push reported is answered as if nothing had changed.

@@ -121,6 +121,11 @@ final class SimulatedDisk: @unchecked Sendable {
         guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else { return }
         if isFolder.boolValue { return try makeFolder(copy) }
         try FileManager.default.copyItem(atPath: file, toPath: copy)
+        // The service removes unused assets by the time of their files, which it sets by the world's clock.
+        let attributes = try FileManager.default.attributesOfItem(atPath: file)
+        if let date = attributes[.modificationDate] {
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: copy)
+        }
     }
 
     private func synchronised(tears: Bool) -> [(String, Data)] {

@@ -11,6 +11,14 @@ enum UserFile {
 
     private static func path(on disk: SimulatedDisk) -> String { disk.path + "/cache.sqlite" }
 
+    /// The folder of the assets of a file on a disk, whose name the cache derives from the file's; nil in memory.
+    var assetFolder: URL? {
+        switch self {
+        case .memory: nil
+        case .disk(let disk): URL(fileURLWithPath: Self.path(on: disk) + "-assets")
+        }
+    }
+
     func opened(
         _ container: CKContainer, _ settings: SyncSettings, _ resolver: (any ConflictResolver)?,
         _ versions: RecordVersions, _ types: [CachedType]?, _ world: World

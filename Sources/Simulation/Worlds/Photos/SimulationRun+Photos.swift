@@ -29,10 +29,14 @@ extension SimulationRun {
             let life = item["life"] as Int64?, asset != nil || item[Plan.photo] as CKAsset? != nil
         else { return }
         item[Plan.photo] = asset
+        var isSaved = false
         do {
             try device.opened().save(item, in: scope)
+            isSaved = device.openCache != nil
         } catch {
             // The disk was full or the process ended; the file says which.
+        }
+        if !isSaved {
             let there = try device.opened().record(for: id, in: scope)
             guard try there.map({ try self.content(of: $0) }) == content else { return }
         }

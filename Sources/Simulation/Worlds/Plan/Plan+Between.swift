@@ -108,7 +108,7 @@ extension Plan {
     }
 
     /// A photo from the device that makes a record to another one, which views it, makes room and views it again.
-    private func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
+    func photoForAnother(_ numbers: inout SeededNumbers) -> [Step] {
         let record = record(&numbers)
         let (maker, other) = makerAndOther(of: record, &numbers)
         let looks = [Step.lookAtAll(device: other), .pass(seconds: 8)]
@@ -141,7 +141,7 @@ extension Plan {
             end == .killed ? .tornPowerCut : end)
     }
 
-    private func assetStep(_ numbers: inout SeededNumbers) -> Step {
+    func assetStep(_ numbers: inout SeededNumbers) -> Step {
         let device = numbers.below(devices.count)
         let record = record(&numbers)
         switch numbers.below(20) {

@@ -54,7 +54,7 @@ struct Plan: Sendable {
     /// restored, and no zone is detached.
     private(set) var deletesEverything = false
 
-    /// Whether service and devices have their files on disks that lose unsynchronised writes. Then there are no photos.
+    /// Whether service and devices have their files on disks that lose unsynchronised writes.
     let isOnFiles: Bool
 
     init(seed: UInt64, stepCount: Int = 100, isOnFiles: Bool = false) {
@@ -95,7 +95,11 @@ struct Plan: Sendable {
         let all = [
             between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
             appActions(stepCount, &actions), deletionsOfEverything(stepCount, &everything),
+            transactions(stepCount), notebooks(stepCount), directSaves(stepCount),
+            photosOnFiles(stepCount),
         ]
+        // Only now: the steps before these are the same with photos and without.
+        if isOnFiles { hasAssets = hasPhotosOnFiles }
         for between in all {
             for next in 0..<stepCount {
                 for step in between[next] ?? [] {

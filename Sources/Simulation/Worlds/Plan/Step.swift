@@ -61,6 +61,8 @@ enum Step: Hashable, Sendable {
     case refetchEverything(device: Int)
     /// The app deletes all records and zones of the user's private database.
     case deleteEverything(device: Int)
+    /// An app does more than edit one record.
+    case app(AppStep)
     /// Other tasks run for this many steps.
     case turns(Int)
     case pass(seconds: Int)
@@ -80,6 +82,7 @@ enum Step: Hashable, Sendable {
         case .kill(let device): "kill(device: \(device))"
         case .turns(let count): "turns(\(count))"
         case .pass(let seconds): "pass(seconds: \(seconds))"
+        case .app(let step): "\(step)"
         default: "\(self)"
         }
     }
@@ -107,7 +110,7 @@ enum Step: Hashable, Sendable {
         case .purgeZone: "zone purged"
         case .switchAccount: "account switched"
         case .updateApp: "app updated"
-        case .leave: "share left"
+        case .leave, .app(.leaveNotebook): "share left"
         case .restoreCopy: "older copy restored"
         case .detachZone: "zone detached"
         case .discard, .takeServiceVersions: "change withdrawn"

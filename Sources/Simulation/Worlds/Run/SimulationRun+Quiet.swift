@@ -19,6 +19,7 @@ extension SimulationRun {
     func becomeQuiet() async throws {
         cloud.note("quiet", "", "")
         cloud.endFaults()
+        notebooks.close()
         for device in devices {
             device.dice.end()
             device.endTrouble()
@@ -33,6 +34,8 @@ extension SimulationRun {
         let seen = plan.hasAssets ? try await checkPhotos() : [:]
         try await checkLedger(photos: seen)
         try await checkVisibility()
+        try await checkNotebooks()
+        try await checkDirectSaves()
         try await checkGoneZones()
         try await checkSilence()
         try await checkDeletionOfEverything()
@@ -85,6 +88,9 @@ extension SimulationRun {
                 // The service did not let them leave, or delete it, and the app was notified.
                 if zone.ownerName == userRecordNames[0] { strangers.remove(device.user) }
                 if zone.zoneName == Plan.goneZone { goneZones.remove(device.user) }
+                if let notebook = Plan.notebook(ofZone: zone.zoneName) {
+                    notebooks.change(notebook) { $0.isUnclear(for: device.user) }
+                }
             }
             if case .editOfDeletedRecord(let client) = report.event { giveUp(client, of: device) }
             if plan.newerRecords == .goOn,
@@ -125,7 +131,8 @@ extension SimulationRun {
     private func syncedOnce(
         _ cache: CloudCache, _ device: SimulatedDevice
     ) async throws -> Ended {
-        try await ended(device) { try await cache.sync() }
+        if let engine = device.engine { return try await ended(device) { try await engine.sync() } }
+        return try await ended(device) { try await cache.sync() }
     }
 
     /// Starts something on a device, and runs the world until it has ended, or for two hours.
@@ -267,6 +274,8 @@ extension SimulationRun {
             )
                 ?? []
             {
+                // For notebooks, checkNotebooks() says who may see what.
+                if plan.hasNotebooks, Plan.notebook(ofZone: id.zoneID.name) != nil { continue }
                 let isShared = plan.hasSharing && id.zoneID.name == Plan.zones[0]
                 let isLeft = strangers.contains(user) && !wasRestored
                 if !isShared || isLeft {
@@ -280,8 +289,8 @@ extension SimulationRun {
     /// still has the same as the service; on one device of each world.
     private func checkSilence() async throws {
         let device = devices[Int(plan.seed % UInt64(devices.count))]
-        // For a device that never ran, everything is a change.
-        guard device.files[device.user] != nil else { return }
+        // For a device that never ran, everything is a change; only a cache's own syncing fetches everything again.
+        guard device.files[device.user] != nil, !device.usesEngine else { return }
         let cache = try device.opened()
         // Earlier notifications are taken here and ignored.
         _ = try device.wrongObservations()

@@ -57,6 +57,7 @@ extension SimulationRun {
         case .retry(let number): try retry(devices[number])
         case .refetchEverything(let number): try refetchEverything(devices[number])
         case .deleteEverything(let number): try deleteEverything(devices[number])
+        case .app(let step): try await perform(step)
         case .turns(let count): await world.turns(count)
         case .pass(let seconds): try await world.pass(seconds: Double(seconds))
         case .jump(let seconds):

@@ -19,6 +19,8 @@ final class SimulationRun {
     /// The record names of the users, as the service gave them.
     var userRecordNames: [String] = []
     let photos: Photos
+    let notebooks = Notebooks()
+    var directs = DirectRecords()
     /// The folder of the world's files.
     let folder: WorldFolder
     /// Users who left the share and have not joined again.
@@ -71,15 +73,18 @@ final class SimulationRun {
         }
         if plan.hasSharing { try await share() }
         for (number, user) in plan.devices.enumerated() {
+            let usesEngine = plan.usesEngine(device: number)
             let device = SimulatedDevice(
                 "device\(number)", user: user, cloud: cloud,
-                skewMilliseconds: plan.skewsMilliseconds[number],
+                // Only a cache's own syncing corrects the clock.
+                skewMilliseconds: usesEngine ? 0 : plan.skewsMilliseconds[number],
                 dice: FaultDice(
                     seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 newerRecords: plan.newerRecords, declaresTypes: number.isMultiple(of: 2),
-                photoFolder: plan.hasAssets ? try photos.folder() : nil,
-                diskFolder: plan.isOnFiles ? try folder.url() : nil, mutation: mutation)
+                photoFolder: plan.hasAssets && !plan.isOnFiles ? try photos.folder() : nil,
+                diskFolder: plan.isOnFiles ? try folder.url() : nil, usesEngine: usesEngine,
+                mutation: mutation)
             devices.append(device)
             if plan.startsRunning[number] { try device.start() }
         }
@@ -133,7 +138,7 @@ final class SimulationRun {
     func place(
         _ record: Int, of device: SimulatedDevice
     ) -> (key: Ledger.Key, id: CKRecord.ID, scope: CKDatabase.Scope) {
-        let zone = record < Plan.recordsPerZone[0] ? 0 : 1
+        let zone = record < Plan.recordsPerZone[0] || Plan.isOfList(record) ? 0 : 1
         let isShared =
             plan.hasSharing && zone == 0 && device.user != 0 && record.isMultiple(of: 2)
         let owner = isShared ? 0 : device.user

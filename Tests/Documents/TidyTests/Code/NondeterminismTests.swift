@@ -118,7 +118,7 @@ import Testing
                 "Apps/Shopping/Terminal/ShoppingSession+Devices.swift",
             ])
 
-    /// Tasks with a priority, a value or an actor, none of which `World.startTask` has.
+    /// Tasks with a priority or a value, neither of which `World.startTask` has.
     static let deviceTasks =
         exceptions(
             .task, "It has the priority of its call or operation.",
@@ -129,12 +129,6 @@ import Testing
         + exceptions(
             .task, "Its value is awaited, by all requests that need the same sign-in.",
             ["Sources/Device/Client/Connection/WebAuthSession.swift"])
-        + exceptions(
-            .task, "It runs on the engine's actor, and the value of a round or request is awaited.",
-            [
-                "Sources/Device/SyncEngine/Driver/EngineDriver.swift",
-                "Sources/Device/SyncEngine/Driver/EngineDriver+Account.swift",
-            ])
 
     private static func exceptions(
         _ kind: Kind, _ reason: String, _ paths: [String]

@@ -3,8 +3,9 @@ import Testing
 
 /// Worlds whose service and devices have their files on disks that lose unsynchronised writes.
 @Suite struct FileWorldTests {
-    /// Processes are killed and the power is cut between any two writes, and nothing acknowledged is lost.
-    @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
+    /// Processes are killed and the power is cut between any two writes, and nothing acknowledged is lost. Seeds 20 and
+    /// 26 have photos.
+    @Test(arguments: [1, 2, 3, 4, 5, 6, 20, 26] as [UInt64])
     func worldOnFilesHasNoViolations(_ seed: UInt64) {
         let outcome = Simulation.runOnFiles(seed: seed)
         #expect(
@@ -17,6 +18,14 @@ import Testing
     /// Shows that these tests can fail: disks that falsely confirm that data is synchronised are detected.
     @Test(arguments: [1, 2, 3] as [UInt64]) func diskThatFakesSyncIsDetected(_ seed: UInt64) {
         #expect(!Simulation.runOnFiles(seed: seed, mutation: .lyingDisk).violations.isEmpty)
+    }
+
+    /// Photos are checked in these worlds too.
+    @Test func changedPhotoOnDiskIsDetected() {
+        let isDetected = ([20, 24, 26] as [UInt64]).contains { seed in
+            !Simulation.runOnFiles(seed: seed, mutation: .changesBytes).violations.isEmpty
+        }
+        #expect(isDetected)
     }
 
     @Test func everyKindOfProcessEndOccurs() {
