@@ -147,7 +147,11 @@ extension StoreConformance {
             try expect(await directory.session("c"), equals: rows[2])
             try await directory.deleteSessions(staysSignedIn: true, unusedSince: 30)
             try expect(await directory.session("b") != nil, equals: true)
-            try await directory.deleteSessions(of: "_bob")
+            _ = try await directory.insert(UserRow(recordName: "_bob", name: "bob"))
+            try expect(
+                await directory.updateUser("_bob", endingSessions: true) { $0.isDisabled = true },
+                equals: true)
+            try expect(await directory.user(recordName: "_bob")?.isDisabled, equals: true)
             try expect(await directory.session("c"), equals: nil)
             try expect(await directory.session("b") != nil, equals: true)
         },

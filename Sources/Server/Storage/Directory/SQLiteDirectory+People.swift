@@ -59,11 +59,12 @@ extension SQLiteDirectory {
     }
 
     func update(_ user: UserRow) async throws -> Bool {
-        try await updateUser(user.recordName) { $0 = user }
+        try await updateUser(user.recordName, endingSessions: false) { $0 = user }
     }
 
     func updateUser(
-        _ recordName: String, _ change: @escaping @Sendable (inout UserRow) -> Void
+        _ recordName: String, endingSessions: Bool,
+        _ change: @escaping @Sendable (inout UserRow) -> Void
     ) async throws -> Bool {
         try await database.write { database in
             guard var user = try Self.user(where: "record_name", is: recordName, in: database)
@@ -85,6 +86,11 @@ extension SQLiteDirectory {
                 """)
             try Self.bind(user, to: statement, from: 1)
             try statement.bind(9, recordName).run()
+            if endingSessions {
+                try SQLStatement(database, "DELETE FROM session WHERE user = ?")
+                    .bind(1, recordName)
+                    .run()
+            }
             return true
         }
     }
@@ -208,14 +214,6 @@ extension SQLiteDirectory {
         try await database.write { database in
             try SQLStatement(database, "DELETE FROM session WHERE identifier = ?")
                 .bind(1, identifier)
-                .run()
-        }
-    }
-
-    func deleteSessions(of userRecordName: String) async throws {
-        try await database.write { database in
-            try SQLStatement(database, "DELETE FROM session WHERE user = ?")
-                .bind(1, userRecordName)
                 .run()
         }
     }
