@@ -73,7 +73,9 @@ extension RecordsModify: ServedEndpoint {
         context.work.add(recordsWritten: outcome.carriedWritten)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.logger)
-        stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
+        stores.tombstones.considerPurging(
+            store, nowMilliseconds: transaction.nowMilliseconds,
+            operations: request.operations.count)
         if let failure = outcome.failure { throw failure }
         return outcome.answer
     }
