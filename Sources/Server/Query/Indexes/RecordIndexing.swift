@@ -41,10 +41,11 @@ package struct RecordIndexing {
             let before = old.map(index.definition.keys(of:)) ?? []
             let after = new.map(index.definition.keys(of:)) ?? []
             if before == after { continue }
-            for key in before where !after.contains(key) {
+            let change = IndexKeyChange(from: before, to: after)
+            for key in change.removed {
                 try writer.delete(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
             }
-            for key in after where !before.contains(key) {
+            for key in change.added {
                 try writer.put(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
             }
         }
@@ -82,5 +83,27 @@ package struct RecordIndexing {
             isComplete = try !writer.hasRecordsOlderThanIndexes
         }
         return try writer.createIndex(definition, phase: isComplete ? .readable : .building)
+    }
+}
+
+/// The keys of one record in an index that a change removes, and those that it adds.
+///
+/// A list may have 100,000 keys, and the database's other writes wait meanwhile: the time grows with their number, not
+/// with its square.
+struct IndexKeyChange<Key: Hashable> {
+    let removed: [Key]
+    let added: [Key]
+
+    init(from before: [Key], to after: [Key]) {
+        removed = Self.keys(before, missingIn: after)
+        added = Self.keys(after, missingIn: before)
+    }
+
+    private static func keys(_ keys: [Key], missingIn others: [Key]) -> [Key] {
+        if keys.isEmpty || others.isEmpty { return keys }
+        // Making a set takes longer than a few comparisons.
+        if min(keys.count, others.count) <= 8 { return keys.filter { !others.contains($0) } }
+        let others = Set(others)
+        return keys.filter { !others.contains($0) }
     }
 }
