@@ -15,7 +15,7 @@ import Testing
         let counter: Counter
 
         static func == (left: Key, right: Key) -> Bool {
-            left.counter.comparisons.wrappingAdd(1, ordering: .relaxed)
+            _ = left.counter.comparisons.wrappingAdd(1, ordering: .relaxed)
             return left.number == right.number
         }
 
@@ -36,9 +36,9 @@ import Testing
     }
 
     @Test(arguments: [(0, 3), (3, 0), (1, 1), (3, 20), (20, 3), (20, 20)])
-    func changeHasTheKeysOfOneSideOnly(_ counts: (before: Int, after: Int)) {
-        let before = (0..<counts.before).map { 2 * $0 }
-        let after = (0..<counts.after).map { 3 * $0 }
+    func changeHasTheKeysOfOneSideOnly(_ countBefore: Int, _ countAfter: Int) {
+        let before = (0..<countBefore).map { 2 * $0 }
+        let after = (0..<countAfter).map { 3 * $0 }
         let change = IndexKeyChange(from: before, to: after)
         #expect(change.removed == before.filter { !after.contains($0) })
         #expect(change.added == after.filter { !before.contains($0) })
