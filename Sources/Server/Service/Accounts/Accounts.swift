@@ -41,6 +41,10 @@ public final class Accounts: Sendable {
     /// Bytes of a device's identifier: it is stored with every record that the device touches.
     static let clientIDBytes = 255
 
+    /// Sessions of one user. Each sign-in begins one, and an identity token can be exchanged again and again; lists of
+    /// sessions are read into memory.
+    static let sessionsPerUser = 1_000
+
     /// A caller with valid credentials.
     struct Admitted {
         var caller: Caller
@@ -142,6 +146,14 @@ public final class Accounts: Sendable {
     /// Forgets what was read, because it was changed.
     func forget() {
         remembered.withLock { $0.forget() }
+    }
+
+    /// Forgets sessions that ended: other callers are not read again.
+    private func forget(sessions: [String]) {
+        remembered.withLock { remembered in
+            remembered.generation += 1
+            for session in sessions { remembered.sessions[session] = nil }
+        }
     }
 
     // MARK: Servers
@@ -283,7 +295,8 @@ public final class Accounts: Sendable {
             identifier: settings.world.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
         try await deleteOldSessions(now)
-        try await directory.put(session)
+        let ended = try await directory.begin(session, sessionsPerUser: Self.sessionsPerUser)
+        if !ended.isEmpty { forget(sessions: ended) }
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(
             webAuthToken: token.text(signedBy: signer), userRecordName: userRecordName,

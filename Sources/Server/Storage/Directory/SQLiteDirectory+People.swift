@@ -175,21 +175,42 @@ extension SQLiteDirectory {
     }
 
     func put(_ session: SessionRow) async throws {
+        try await database.write { try Self.put(session, in: $0) }
+    }
+
+    func begin(_ session: SessionRow, sessionsPerUser count: Int) async throws -> [String] {
         try await database.write { database in
-            try SQLStatement(
+            let ended = try SQLStatement(
                 database,
                 """
-                INSERT OR REPLACE INTO session (\(Self.sessionColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                DELETE FROM session WHERE identifier IN (
+                    SELECT identifier FROM session WHERE user = ?
+                    ORDER BY last_used_ms DESC, identifier LIMIT -1 OFFSET ?)
+                RETURNING identifier
                 """
             )
-            .bindAll(
-                session.identifier, session.userRecordName, session.staysSignedIn,
-                session.createdMilliseconds, session.address?.container,
-                session.address?.environment.rawValue, session.lastUsedMilliseconds, session.device
-            )
-            .run()
+            .bind(1, session.userRecordName)
+            .bind(2, Int64(max(count, 1) - 1))
+            .all { $0.text(0) }
+            try Self.put(session, in: database)
+            return ended
         }
+    }
+
+    private static func put(_ session: SessionRow, in database: Database) throws {
+        try SQLStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO session (\(sessionColumns))
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        )
+        .bindAll(
+            session.identifier, session.userRecordName, session.staysSignedIn,
+            session.createdMilliseconds, session.address?.container,
+            session.address?.environment.rawValue, session.lastUsedMilliseconds, session.device
+        )
+        .run()
     }
 
     func touchSession(

@@ -36,6 +36,10 @@ public protocol AccountDirectory: Sendable {
     /// Notes that a session is in use, and by which device, if it says. One that was ended meanwhile stays ended.
     func touchSession(
         _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
+    /// Stores a new session, and ends the least recently used sessions of its user so that there are at most `count`.
+    ///
+    /// - Returns: The identifiers of the sessions that ended.
+    func begin(_ session: SessionRow, sessionsPerUser count: Int) async throws -> [String]
     /// Removes the sessions of one kind that were last used before a moment.
     func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws
 
