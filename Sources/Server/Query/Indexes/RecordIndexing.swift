@@ -16,17 +16,18 @@ package struct RecordIndexing {
     /// - Parameters:
     ///   - fields: All fields of the record; empty for a tombstone.
     ///   - old: The record before, unless it was deleted or did not exist.
+    /// - Returns: How many entries were added and removed.
+    @discardableResult
     package mutating func update(
         _ row: RecordRow, fields: [Field], old: RecordRow?, in writer: any StoreWriter
-    ) throws {
+    ) throws -> Int {
         let new = row.isDeleted ? nil : RecordValues(row, fields: fields)
         let living = try old.map { try Self.values(of: $0) }
-        if let old, old.type != row.type {
-            try change(from: living, to: nil, old, in: writer)
-            try change(from: nil, to: new, row, in: writer)
-        } else {
-            try change(from: living, to: new, row, in: writer)
+        guard let old, old.type != row.type else {
+            return try change(from: living, to: new, row, in: writer)
         }
+        let removed = try change(from: living, to: nil, old, in: writer)
+        return try removed + change(from: nil, to: new, row, in: writer)
     }
 
     private static func values(of row: RecordRow) throws -> RecordValues {
@@ -36,7 +37,8 @@ package struct RecordIndexing {
     private mutating func change(
         from old: RecordValues?, to new: RecordValues?, _ row: RecordRow,
         in writer: any StoreWriter
-    ) throws {
+    ) throws -> Int {
+        var count = 0
         for index in try indexes(of: row.type, in: writer) {
             let before = old.map(index.definition.keys(of:)) ?? []
             let after = new.map(index.definition.keys(of:)) ?? []
@@ -48,7 +50,9 @@ package struct RecordIndexing {
             for key in change.added {
                 try writer.put(IndexEntry(key: key, name: row.name), of: index.key, in: row.zone)
             }
+            count += change.removed.count + change.added.count
         }
+        return count
     }
 
     /// The indexes to write. The index of names exists from a type's first record on: building the others

@@ -43,7 +43,7 @@ enum RecordMaintainers {
     /// lost access.
     static func all(for author: RecordAuthor) -> [any RecordMaintainer] {
         [
-            IndexMaintainer(),
+            IndexMaintainer(work: author.work),
             ReferenceMaintainer(),
             AncestorMaintainer(limits: author.ancestorLimits),
             AssetMaintainer(),
@@ -63,6 +63,8 @@ struct RecordAuthor: Sendable {
     var ancestorLimits: AncestorMaintainer.AncestorLimits
     /// How many rows of records a zone may have to be deleted in one transaction.
     var recordsAtOnce: Int
+    /// Is charged for what the writing costs beyond what the request shows; nil if no request pays for it.
+    var work: RequestWork?
 }
 
 /// Keeps the references with an action, by their targets: ``ReferenceRow``.

@@ -110,6 +110,28 @@ import Testing
         #expect((1...3).contains(pages), "\(pages)")
     }
 
+    /// A list of many values has an index entry for each.
+    @Test func savePaysForManyIndexEntries() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        func save(_ name: String, _ numbers: Range<Int64>) async throws {
+            let list = Field(name: "numbers", value: .int64List(Array(numbers)))
+            let made = try await alice.modify([hut(.create, name, [list])])
+            #expect(made[0].record != nil)
+        }
+        try await save("few", 0..<1_000)
+        // Makes the index.
+        let filter = Filter(.listContains, .user("numbers"), .int64(7))
+        let found = try await alice.ask(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: [filter])))
+        #expect(found.records.compactMap(\.name) == ["few"])
+        try await save("as few", 0..<1_000)
+        #expect(await alice.refusal(ZonesList.self, .init()) == nil)
+        try await save("many", 0..<41_000)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+    }
+
     /// Sharing a record costs as much as saving all records below it, so repeated sharing is throttled.
     @Test func sharingCostsEveryRecordBelowTheRoot() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
