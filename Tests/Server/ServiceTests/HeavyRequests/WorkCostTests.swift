@@ -150,6 +150,57 @@ import Testing
         _ = try await alice.ask(ZonesList.self, .init())
     }
 
+    /// How many requests of 40 are answered before the sender is throttled.
+    private func answered<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, by person: Person, in scope: DatabaseScope
+    ) async -> Int {
+        person.world.advance(seconds: 60)
+        var sent = 0
+        while sent < 40, await person.refusal(endpoint, request, in: scope) == nil { sent += 1 }
+        return sent
+    }
+
+    @Test func listOfZonesCostsEachZone() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        for start in [0, 400] {
+            _ = try await alice.ask(
+                ZonesModify.self,
+                .init(
+                    operations: (start..<start + 400).map { .init(.create, zone("zone\($0)")) }))
+            world.advance(seconds: 60)
+        }
+        let lists = await answered(ZonesList.self, .init(), by: alice, in: .private)
+        #expect((1...9).contains(lists), "\(lists)")
+        let lookups = await answered(
+            ZonesLookup.self, .init((0..<400).map { zone("zone\($0)") }), by: alice, in: .private)
+        #expect((1...15).contains(lookups), "\(lookups)")
+    }
+
+    /// Each owner's database may have to be opened.
+    @Test func sharedDatabaseCostsEachOwner() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let bob = try await world.person("bob")
+        try await bob.modify([hut(.create, "own")])
+        for number in 0..<60 {
+            let owner = try await world.person("owner\(number)", with: "Trips")
+            let made = try await owner.modify(
+                [
+                    hut(.create, "root", type: "Trail"),
+                    share(.create, "S", of: "root", permission: .readOnly),
+                ], in: "Trips")
+            #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+            world.advance(seconds: 1)
+        }
+        let query = RecordsQuery.Request(query: .init(recordType: "Hut"), isZoneWide: true)
+        let counts = [
+            await answered(ChangesDatabase.self, .init(), by: bob, in: .shared),
+            await answered(ZonesList.self, .init(), by: bob, in: .shared),
+            await answered(RecordsQuery.self, query, by: bob, in: .shared),
+        ]
+        #expect(counts.allSatisfy((1...9).contains), "\(counts)")
+    }
+
     /// A few successes would otherwise keep many failures for a week.
     @Test func requestPaysForTheFailuresThatAreKept() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
