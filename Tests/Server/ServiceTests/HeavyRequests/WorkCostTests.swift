@@ -177,6 +177,15 @@ import Testing
         #expect((1...15).contains(lookups), "\(lookups)")
     }
 
+    @Test func newReceiptsCostLikeLookups() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        let request = AssetsRereference.Request(
+            assets: (0..<200).map { .init(recordName: "hut\($0)", fieldName: "photo") })
+        let answers = await answered(AssetsRereference.self, request, by: alice, in: .private)
+        #expect((1...20).contains(answers), "\(answers)")
+    }
+
     /// Each owner's database may have to be opened.
     @Test func sharedDatabaseCostsEachOwner() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
