@@ -177,6 +177,22 @@ import Testing
         #expect((1...15).contains(lookups), "\(lookups)")
     }
 
+    /// Otherwise a fetch of a type without records would read a zone page by page for nothing.
+    @Test func changesOfOtherTypesAreCharged() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
+        for start in stride(from: 0, to: 1_600, by: 400) {
+            try await alice.modify(
+                (start..<start + 400).map { hut(.create, "h\($0)") }, in: "Trips")
+            world.advance(seconds: 60)
+        }
+        let request = ChangesZone.Request(zones: [
+            .init(zoneID: zone("Trips"), resultsLimit: 2_000, desiredRecordTypes: ["Trail"])
+        ])
+        let fetches = await answered(ChangesZone.self, request, by: alice, in: .private)
+        #expect((1...9).contains(fetches), "\(fetches)")
+    }
+
     @Test func newReceiptsCostLikeLookups() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let alice = try await world.person("alice")
