@@ -285,17 +285,22 @@ public final class Accounts: Sendable {
 
     /// Starts a session for a user and returns its first web-auth token.
     ///
-    /// - Parameter address: The container that its tokens are valid for; nil for all.
+    /// - Parameters:
+    ///   - address: The container that its tokens are valid for; nil for all.
+    ///   - passwordHash: The hash of the password that the user gave; nil for other ways to sign in.
+    /// - Throws: ``SignInRefusal/wrong`` when the user has another password by now: its change ended all sessions.
     func createSession(
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?,
-        signer: TokenSigner
+        passwordHash: String? = nil, signer: TokenSigner
     ) async throws -> SignIn {
         let now = settings.world.nowMilliseconds()
         let session = SessionRow(
             identifier: settings.world.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
         try await deleteOldSessions(now)
-        let ended = try await directory.begin(session, sessionsPerUser: Self.sessionsPerUser)
+        let ended = try await directory.begin(
+            session, sessionsPerUser: Self.sessionsPerUser, passwordHash: passwordHash)
+        guard let ended else { throw SignInRefusal.wrong }
         if !ended.isEmpty { forget(sessions: ended) }
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(

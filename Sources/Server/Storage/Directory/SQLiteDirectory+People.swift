@@ -178,8 +178,15 @@ extension SQLiteDirectory {
         try await database.write { try Self.put(session, in: $0) }
     }
 
-    func begin(_ session: SessionRow, sessionsPerUser count: Int) async throws -> [String] {
+    func begin(
+        _ session: SessionRow, sessionsPerUser count: Int, passwordHash hash: String?
+    ) async throws -> [String]? {
         try await database.write { database in
+            if let hash {
+                let user = try Self.user(
+                    where: "record_name", is: session.userRecordName, in: database)
+                guard user?.passwordHash == hash else { return nil }
+            }
             let ended = try SQLStatement(
                 database,
                 """

@@ -38,8 +38,12 @@ public protocol AccountDirectory: Sendable {
         _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
     /// Stores a new session, and ends the least recently used sessions of its user so that there are at most `count`.
     ///
-    /// - Returns: The identifiers of the sessions that ended.
-    func begin(_ session: SessionRow, sessionsPerUser count: Int) async throws -> [String]
+    /// - Parameter hash: The hash of the password that the user gave; nil for other ways to sign in.
+    /// - Returns: The identifiers of the sessions that ended; nil if the user has another password by now. Then nothing is
+    ///   stored.
+    func begin(
+        _ session: SessionRow, sessionsPerUser count: Int, passwordHash hash: String?
+    ) async throws -> [String]?
     /// Removes the sessions of one kind that were last used before a moment.
     func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws
 

@@ -92,6 +92,24 @@ import Testing
         #expect(sessions.isEmpty)
     }
 
+    /// The former password was checked before the change, and its session would begin after it.
+    @Test func signInWithTheFormerPasswordIsRefusedAfterTheChange() async throws {
+        let database = WatchedDatabase(inner.placement.directory)
+        let (accounts, name) = try await account(in: database)
+        let user = try await accounts.user(
+            signingIn: SignInForm(
+                emailAddress: "ida@example.org", password: "correct horse",
+                networkAddress: "10.0.0.1"))
+        database.beforeNextWrite { try await accounts.setPassword("another horse", name) }
+        let refusal = await #expect(throws: SignInRefusal.self) {
+            try await accounts.createSession(
+                for: name, staysSignedIn: true, at: nil, passwordHash: user.passwordHash,
+                signer: TokenSigner(key: [1]))
+        }
+        #expect(refusal == SignInRefusal.wrong)
+        #expect(try await inner.directory.sessions(of: name).isEmpty)
+    }
+
     @Test func deletionEndsSessionsInTheSameTransaction() async throws {
         let sessions = try await sessions { try await $0.beginRemoval(of: $1) }
         #expect(sessions.isEmpty)
