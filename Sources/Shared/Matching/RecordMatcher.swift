@@ -47,15 +47,20 @@ package struct RecordMatcher: Sendable {
 
     /// Whether a record matches.
     package func matches(_ values: RecordValues) -> Bool {
-        values.system.recordType == recordType && allHold(for: values)
+        var words: [String: Set<[UInt8]>] = [:]
+        return matches(values, words: &words)
     }
 
-    private func allHold(for values: RecordValues) -> Bool {
-        guard isSearch else { return conditions.allSatisfy { $0.holds(for: values, words: [:]) } }
-        // Each text is split once, however many words are searched for.
-        var words: [String: Set<[UInt8]>] = [:]
-        for name in Set(conditions.flatMap(\.searchedFields).map(\.name)) {
-            words[name] = Set(values[.user(name)]?.searchTokens ?? [])
+    /// Whether a record matches.
+    ///
+    /// - Parameter words: The words of the record's texts by field. Each text is split once, for all matchers that get
+    ///   the same words, and however many words are searched for.
+    package func matches(_ values: RecordValues, words: inout [String: Set<[UInt8]>]) -> Bool {
+        guard values.system.recordType == recordType else { return false }
+        if isSearch {
+            for field in conditions.flatMap(\.searchedFields) where words[field.name] == nil {
+                words[field.name] = Set(values[.user(field.name)]?.searchTokens ?? [])
+            }
         }
         return conditions.allSatisfy { $0.holds(for: values, words: words) }
     }

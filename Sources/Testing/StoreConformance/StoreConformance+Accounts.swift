@@ -147,9 +147,29 @@ extension StoreConformance {
             try expect(await directory.session("c"), equals: rows[2])
             try await directory.deleteSessions(staysSignedIn: true, unusedSince: 30)
             try expect(await directory.session("b") != nil, equals: true)
-            try await directory.deleteSessions(of: "_bob")
+            let starts: [(name: String, ended: [String])] = [("d", []), ("e", ["b"])]
+            for (name, ended) in starts {
+                let new = session(name, "_ida", stays: true, used: 40)
+                try expect(
+                    await directory.begin(new, sessionsPerUser: 2, passwordHash: nil),
+                    equals: ended)
+                try expect(await directory.session(name), equals: new)
+            }
+            _ = try await directory.insert(
+                UserRow(recordName: "_bob", name: "bob", passwordHash: "1"))
+            for (hash, ended) in [("0", nil), ("1", [])] as [(String, [String]?)] {
+                let new = session("f" + hash, "_bob", stays: true, used: 40)
+                try expect(
+                    await directory.begin(new, sessionsPerUser: 9, passwordHash: hash),
+                    equals: ended)
+                try expect(await directory.session(new.identifier) != nil, equals: ended != nil)
+            }
+            try expect(
+                await directory.updateUser("_bob", endingSessions: true) { $0.isDisabled = true },
+                equals: true)
+            try expect(await directory.user(recordName: "_bob")?.isDisabled, equals: true)
             try expect(await directory.session("c"), equals: nil)
-            try expect(await directory.session("b") != nil, equals: true)
+            try expect(await directory.session("d") != nil, equals: true)
         },
 
         Case("an identity stays linked to its first user") { storage in

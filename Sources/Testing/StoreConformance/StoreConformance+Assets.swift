@@ -55,6 +55,28 @@ extension StoreConformance {
             }
         },
 
+        Case("assets without a record are found by the first half of their generations") {
+            storage in
+            let (store, zone) = try await storeWithZone(storage)
+            let prefixes: [UInt64] = [7, 7, 0xFFFF_FFFF, 8, 7]
+            let rows = prefixes.enumerated().map { number, prefix in
+                asset(UInt8(number), generation: prefix << 32 | UInt64(number))
+            }
+            try await store.writeRecords { writer in
+                for row in rows { _ = try writer.admit(row) }
+                try writer.setAssets([rows[4].blob.sha256], of: "a", in: zone)
+            }
+            try await store.read { reader in
+                func found(_ prefix: UInt32, limit: Int = 9) throws -> [AssetRow] {
+                    try reader.unreferencedAssets(generationPrefix: prefix, limit: limit)
+                }
+                try expect(try found(7), equals: [rows[0], rows[1]])
+                try expect(try found(7, limit: 1), equals: [rows[0]])
+                try expect(try found(0xFFFF_FFFF), equals: [rows[2]])
+                try expect(try found(9), equals: [])
+            }
+        },
+
         Case("a deleted zone releases its assets, another keeps its own") { storage in
             let (store, zone) = try await storeWithZone(storage)
             let row = asset(1, generation: 1)

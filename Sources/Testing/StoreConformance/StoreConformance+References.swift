@@ -135,6 +135,7 @@ extension StoreConformance {
             try await store.read { reader in
                 let counts = try reader.counts(of: zone)
                 try expect(counts, equals: ZoneCounts(records: 5, tombstones: 3))
+                try expect(try reader.tombstoneCounts(), equals: [zone: 3])
                 func old(_ moment: Int64, _ limit: Int) throws -> Int64? {
                     try reader.oldTombstones(before: start + moment, in: zone, limit: limit)
                 }
@@ -150,6 +151,7 @@ extension StoreConformance {
             try await store.read { reader in
                 let counts = try reader.counts(of: zone)
                 try expect(counts, equals: ZoneCounts(records: 3, tombstones: 1))
+                try expect(try reader.tombstoneCounts(), equals: [zone: 1])
                 let row = try unwrap(try reader.zone(named: "Trails"))
                 try expect(row.purgeHorizon, equals: 7)
             }

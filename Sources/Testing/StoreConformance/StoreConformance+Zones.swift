@@ -49,6 +49,7 @@ extension StoreConformance {
                 }
                 let gone = try unwrap(writer.zone(named: "c"))
                 try writer.deleteZone(gone.key, reason: .purged)
+                try expect(try writer.zoneCount(), equals: 5)
                 return try writer.zones().map(\.name)
             }
             try expect(names, equals: ["B", ZoneID.defaultZoneName, "a", "b"])

@@ -154,23 +154,19 @@ extension Accounts {
                 "The user \(name) has no e-mail address and so does not sign in by password.")
         }
         let passwordHash = try await hash(password, from: networkAddress)
-        try await update(user) {
+        try await update(user, endingSessions: true) {
             $0.passwordHash = passwordHash
             $0.emailAddress = $0.emailAddress ?? $0.name
         }
-        try await directory.deleteSessions(of: user.recordName)
-        forget()
     }
 
     /// Marks an account as being deleted with all that its user has. From then on, sign-ins to it are refused.
     func beginRemoval(of recordName: String) async throws {
         let user = try await user(recordName)
-        try await update(user) {
+        try await update(user, endingSessions: true) {
             $0.isDisabled = true
             $0.isBeingRemoved = true
         }
-        try await directory.deleteSessions(of: user.recordName)
-        forget()
     }
 
     /// Removes an account with its sessions, identities, consents, devices and keys. The records stay.
@@ -183,9 +179,12 @@ extension Accounts {
 
     /// Changes the row as it is stored: what others changed since `user` was read is kept.
     private func update(
-        _ user: UserRow, _ change: @escaping @Sendable (inout UserRow) -> Void
+        _ user: UserRow, endingSessions: Bool = false,
+        _ change: @escaping @Sendable (inout UserRow) -> Void
     ) async throws {
-        guard try await directory.updateUser(user.recordName, change) else {
+        let isChanged = try await directory.updateUser(
+            user.recordName, endingSessions: endingSessions, change)
+        guard isChanged else {
             // Refused too where the user was deleted meanwhile, which this throws.
             _ = try await self.user(user.recordName)
             throw ServiceError(

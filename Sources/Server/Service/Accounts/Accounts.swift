@@ -41,6 +41,10 @@ public final class Accounts: Sendable {
     /// Bytes of a device's identifier: it is stored with every record that the device touches.
     static let clientIDBytes = 255
 
+    /// Sessions of one user. Each sign-in begins one, and an identity token can be exchanged again and again; lists of
+    /// sessions are read into memory.
+    static let sessionsPerUser = 1_000
+
     /// A caller with valid credentials.
     struct Admitted {
         var caller: Caller
@@ -144,6 +148,14 @@ public final class Accounts: Sendable {
     /// Forgets what was read, because it was changed.
     func forget() {
         remembered.withLock { $0.forget() }
+    }
+
+    /// Forgets sessions that ended: other callers are not read again.
+    private func forget(sessions: [String]) {
+        remembered.withLock { remembered in
+            remembered.generation += 1
+            for session in sessions { remembered.sessions[session] = nil }
+        }
     }
 
     // MARK: Servers
@@ -275,17 +287,23 @@ public final class Accounts: Sendable {
 
     /// Starts a session for a user and returns its first web-auth token.
     ///
-    /// - Parameter address: The container that its tokens are valid for; nil for all.
+    /// - Parameters:
+    ///   - address: The container that its tokens are valid for; nil for all.
+    ///   - passwordHash: The hash of the password that the user gave; nil for other ways to sign in.
+    /// - Throws: ``SignInRefusal/wrong`` when the user has another password by now: its change ended all sessions.
     func createSession(
         for userRecordName: String, staysSignedIn: Bool, at address: ContainerAddress?,
-        signer: TokenSigner
+        passwordHash: String? = nil, signer: TokenSigner
     ) async throws -> SignIn {
         let now = settings.world.nowMilliseconds()
         let session = SessionRow(
             identifier: settings.world.newIdentifier(), userRecordName: userRecordName,
             staysSignedIn: staysSignedIn, createdMilliseconds: now, address: address)
         try await deleteOldSessions(now)
-        try await directory.put(session)
+        let ended = try await directory.begin(
+            session, sessionsPerUser: Self.sessionsPerUser, passwordHash: passwordHash)
+        guard let ended else { throw SignInRefusal.wrong }
+        if !ended.isEmpty { forget(sessions: ended) }
         let token = WebAuthToken(session: session.identifier, issuedMilliseconds: now)
         return SignIn(
             webAuthToken: token.text(signedBy: signer), userRecordName: userRecordName,

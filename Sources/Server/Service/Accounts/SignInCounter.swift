@@ -111,7 +111,7 @@ struct SignInCounter: Sendable {
         }
         return try await accounts.createSession(
             for: user.recordName, staysSignedIn: form.staysSignedIn, at: address,
-            signer: signerSource.signer())
+            passwordHash: user.passwordHash, signer: signerSource.signer())
     }
 
     /// Exchanges an e-mail address and a password for a sign-in, as on the page.
@@ -129,7 +129,7 @@ struct SignInCounter: Sendable {
             let user = try await accounts.user(signingIn: form)
             return try await accounts.createSession(
                 for: user.recordName, staysSignedIn: form.staysSignedIn, at: address,
-                signer: signerSource.signer())
+                passwordHash: user.passwordHash, signer: signerSource.signer())
         } catch let refusal as SignInRefusal {
             throw RequestFailure(refusal.serviceError)
         }

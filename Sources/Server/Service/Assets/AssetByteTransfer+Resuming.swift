@@ -111,7 +111,7 @@ extension AssetByteTransfer {
                 try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
                 return .kept(sizeBytes)
             }
-            let new = try await keep(partial, digest, sizeBytes: sizeBytes)
+            let new = try await keep(partial, digest, sizeBytes: sizeBytes, at: address)
             return .complete(try await admit(new, at: address))
         } catch {
             // The bytes were read for nothing; each retry reads them again.

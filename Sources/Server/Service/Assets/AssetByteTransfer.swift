@@ -141,7 +141,7 @@ struct AssetByteTransfer: Sendable {
             var digest = SHA256()
             let sizeBytes = try await write(
                 body, to: writer, of: address.database, &digest, room, by: mover)
-            new = try await keep(writer, digest, sizeBytes: sizeBytes)
+            new = try await keep(writer, digest, sizeBytes: sizeBytes, at: address)
         } catch {
             await writer.discard()
             throw error
@@ -249,11 +249,13 @@ struct AssetByteTransfer: Sendable {
     }
 
     func keep(
-        _ writer: any BlobWriter, _ digest: SHA256, sizeBytes: Int64
+        _ writer: any BlobWriter, _ digest: SHA256, sizeBytes: Int64, at address: UploadAddress
     ) async throws -> AssetRow {
         let now = settings.world.nowMilliseconds()
         let blob = BlobName(
-            sha256: Array(digest.finalize()), generation: settings.world.randomNumber())
+            sha256: Array(digest.finalize()),
+            generation: UnclaimedUploads.generation(
+                of: address.user, in: address.database, random: settings.world.randomNumber()))
         try await writer.keep(as: blob, atMilliseconds: now)
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }

@@ -5,7 +5,8 @@ import StratusWire
 extension AssetsRereference: ServedEndpoint {
     public static let rules = EndpointRules<Self>(
         access: .user, effect: .idempotent, isCompressed: false,
-        cost: { _ in 0 }, zones: { _ in [] }, link: { _, _ in })
+        // As many records are looked up.
+        cost: { Double($0.assets.count) / 160 }, zones: { _ in [] }, link: { _, _ in })
 
     /// Issues new receipts for assets of records that the caller may read by `records/lookup`.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {

@@ -1,3 +1,4 @@
+import Crypto
 import StratusRecords
 import StratusRuntime
 import StratusStorage
@@ -7,8 +8,8 @@ import Synchronization
 /// a quota that is not the user's own.
 ///
 /// A user may have as many of them as are left free afterwards, and one asset in any case. So one user takes at most half
-/// of what is free, and `n` users leave a part of `n + 1`. They are counted in memory: after a restart earlier uploads
-/// count for the quota only.
+/// of what is free, and `n` users leave a part of `n + 1`. They are counted in memory. What a user uploaded before the
+/// service was started is found in the database when the user next uploads: a blob's generation says whose upload it is.
 final class UnclaimedUploads: Sendable {
     private struct Key: Hashable {
         var database: DatabaseAddress
@@ -20,6 +21,8 @@ final class UnclaimedUploads: Sendable {
         var sizes: [[UInt8]: Int64] = [:]
         /// How many are remembered before they are looked up, and those that have a record are forgotten.
         var countToLookUp = UnclaimedUploads.leastCountToLookUp
+        /// Whether they include those from before the service was started, and those that were removed from the cache.
+        var isRestored = false
     }
 
     private let uploads = Mutex(LRUCache<Key, Uploads>(capacity: 1_000))
@@ -44,7 +47,8 @@ final class UnclaimedUploads: Sendable {
         // A full database has no room, whatever the uploads are.
         guard database.owner != user, freeBytes > 0 else { return freeBytes }
         let key = Key(database: database, user: user)
-        guard let own = uploads.withLock({ $0[key] }), !own.sizes.isEmpty else { return freeBytes }
+        let own = try restored(key, reader, work)
+        guard !own.sizes.isEmpty else { return freeBytes }
         let known = own.sizes
         let knownBytes = known.values.reduce(0, +)
         if known.count < own.countToLookUp, largestBytes <= (freeBytes - knownBytes) / 2 {
@@ -67,6 +71,34 @@ final class UnclaimedUploads: Sendable {
         guard !unclaimed.isEmpty else { return freeBytes }
         guard unclaimed.count < Self.assetsPerUser else { return 0 }
         return max(0, (freeBytes - unclaimed.values.reduce(0, +)) / 2)
+    }
+
+    /// A user's uploads, also those that the database has from before they were counted here.
+    private func restored(
+        _ key: Key, _ reader: any StoreReader, _ work: RequestWork
+    ) throws -> Uploads {
+        if let own = uploads.withLock({ $0[key] }), own.isRestored { return own }
+        let stored = try reader.unreferencedAssets(
+            generationPrefix: Self.mark(of: key.user), limit: Self.assetsPerUser)
+        work.add(recordsRead: stored.count)
+        return uploads.withLock { uploads in
+            var own = uploads[key] ?? Uploads()
+            for asset in stored { own.sizes[asset.blob.sha256] = asset.sizeBytes }
+            own.isRestored = true
+            uploads[key] = own
+            return own
+        }
+    }
+
+    /// The generation of an uploaded blob. In a database that is not the user's own, its first half says who uploaded it.
+    static func generation(
+        of user: String, in database: DatabaseAddress, random: UInt64
+    ) -> UInt64 {
+        database.owner == user ? random : UInt64(mark(of: user)) << 32 | random & 0xFFFF_FFFF
+    }
+
+    private static func mark(of user: String) -> UInt32 {
+        SHA256.hash(data: Array(user.utf8)).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Counts an uploaded asset, unless a record has it already.

@@ -208,6 +208,9 @@ struct ZoneFeed {
                 zone, access: rights.access, cursor: changes.version,
                 skipTombstonesThrough: cursor.skipTombstonesThrough),
             moreComing: changes.moreComing)
+        // Those of other types, or that the caller may not read, cost no bytes of an answer.
+        let leftOut = changes.rows.count - page.records.count
+        if leftOut > 0 { context.work.add(recordsRead: leftOut) }
         if changes.moreComing, context.caller.wantsExtensions, context.scope == .private {
             page.remainingChanges = max(0, zone.version - changes.version)
         }

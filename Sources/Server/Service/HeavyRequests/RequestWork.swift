@@ -1,8 +1,9 @@
 import Synchronization
 
 /// The cost of answering a request beyond what the request itself shows, in requests: the records that a query
-/// examined, the entries that were added to an index for it, the records that come under another share together with a
-/// named one, an outcome that is kept for a repeated request.
+/// examined, listed zones, owners whose databases were looked into, the entries that were added to an index for it or
+/// changed by a record with many, the records that come under another share together with a named one, an outcome that
+/// is kept for a repeated request.
 final class RequestWork: Sendable {
     private let total = Mutex(0.0)
 

@@ -197,7 +197,8 @@ extension ModifyTransaction {
             do {
                 let claim = search?.claim
                 return try await records.write(
-                    to: store, by: context.user(), on: context.caller.device
+                    to: store, by: context.user(), on: context.caller.device,
+                    charging: context.work
                 ) { try run(in: &$0, claim: claim) }
             } catch let unknown as UnknownCascade {
                 var next = search ?? newSearch(unknown.question)

@@ -68,12 +68,22 @@ extension RecordsModify: ServedEndpoint {
             nowMilliseconds: context.nowMilliseconds, world: stores.world, logger: stores.logger,
             signer: signer)
         try await plan.registerShortGUIDs(in: context, stores.directory)
-        let outcome = try await transaction.run(on: store, stores.records, stores.longChanges)
+        let outcome: ModifyOutcome
+        do {
+            outcome = try await transaction.run(on: store, stores.records, stores.longChanges)
+        } catch let error as ServiceError {
+            // Refused before the commit, so no share has the links.
+            await SharingOutcome(unusedShortGUIDs: plan.shortGUIDs)
+                .forgetShortGUIDs(stores.directory, stores.logger)
+            throw error
+        }
         context.work.add(recordsRead: outcome.carriedRead)
         context.work.add(recordsWritten: outcome.carriedWritten)
         if outcome.hasLongChange { await stores.longChanges.begin(store) }
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.logger)
-        stores.tombstones.considerPurging(store, nowMilliseconds: transaction.nowMilliseconds)
+        stores.tombstones.considerPurging(
+            store, nowMilliseconds: transaction.nowMilliseconds,
+            operations: request.operations.count)
         if let failure = outcome.failure { throw failure }
         return outcome.answer
     }

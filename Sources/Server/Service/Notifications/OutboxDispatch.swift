@@ -107,6 +107,7 @@ struct OutboxDispatch {
             event: event, scope: scope, address: store.address, identifier: identifier,
             schema: try await notifications.schemas.schema(of: container),
             limits: notifications.settings.limits)
+        matching.match(entries)
         for entry in entries {
             let occurrences = matching.occurrences(for: entry)
             guard !occurrences.isEmpty else { continue }

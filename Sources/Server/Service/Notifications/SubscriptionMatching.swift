@@ -21,6 +21,8 @@ struct SubscriptionMatching {
     let limits: Limits
     /// The changes that match a query, since many subscribers have the same query.
     private(set) var matches: [QueryDictionary: [Int]] = [:]
+    /// How many records were read, to compare them with queries.
+    private(set) var recordsRead = 0
 
     /// What a subscription is notified of.
     enum Occurrence {
@@ -66,13 +68,11 @@ struct SubscriptionMatching {
         for entry: SubscriptionSummary.Entry
     ) -> [Occurrence] {
         let subscription = entry.subscription
-        guard let query = subscription.query,
-            // Kept only if it narrows the subscription.
-            subscription.zoneID == nil || subscription.zoneID?.zoneName == event.zoneName
-        else { return [] }
+        guard let query = query(of: entry) else { return [] }
+        if matches[query] == nil { match([entry]) }
         let access = access(of: entry.user)[query.recordType]
         var occurrences: [Occurrence] = []
-        for index in changes(matching: query)
+        for index in matches[query] ?? []
         where subscription.firesOn.contains(event.changes[index].reason.occasion) {
             guard let row = event.changes[index].row, access.mayRead(row) else { continue }
             occurrences.append(.change(index))
@@ -86,18 +86,48 @@ struct SubscriptionMatching {
         address.tenant == .public ? RecordAccess(ofUser: user, schema: schema) : .unrestricted
     }
 
-    private mutating func changes(matching query: QueryDictionary) -> [Int] {
-        if let known = matches[query] { return known }
-        // A query that does not fit today's schema matches nothing. Only a hint is lost: the change itself is still
-        // fetched.
-        let matcher = try? RecordMatcher(query, schema: schema, isLenient: true)
-        let found = event.changes.indices.filter { index in
-            guard let matcher, let row = event.changes[index].row else { return false }
-            // Stored bytes that cannot be read match nothing; the request that fetches the record reports them.
-            return (try? matcher.matches(row)) ?? false
+    /// The query of a subscription; nil when it has none, or is about another zone than the event.
+    private func query(of entry: SubscriptionSummary.Entry) -> QueryDictionary? {
+        let subscription = entry.subscription
+        // The zone is kept only if it narrows the subscription.
+        guard subscription.kind == .query,
+            subscription.zoneID == nil || subscription.zoneID?.zoneName == event.zoneName
+        else { return nil }
+        return subscription.query
+    }
+
+    /// Compares the changed records with the queries of subscriptions. Each record is read once, and its texts are split
+    /// into words once, however many queries there are: one user may have 1,000, and a record a megabyte.
+    mutating func match(_ entries: [SubscriptionSummary.Entry]) {
+        var matchers: [String: [(query: QueryDictionary, matcher: RecordMatcher)]] = [:]
+        for entry in entries {
+            guard let query = query(of: entry), matches[query] == nil else { continue }
+            matches[query] = []
+            // A query that does not fit today's schema matches nothing. Only a hint is lost: the change itself is
+            // still fetched.
+            guard let matcher = try? RecordMatcher(query, schema: schema, isLenient: true) else {
+                continue
+            }
+            matchers[query.recordType, default: []].append((query, matcher))
         }
-        matches[query] = found
-        return found
+        guard !matchers.isEmpty else { return }
+        let names = matchers.mapValues { queries in
+            Set(queries.flatMap { $0.matcher.fieldNames }).sorted()
+        }
+        for index in event.changes.indices {
+            guard let row = event.changes[index].row, let queries = matchers[row.type] else {
+                continue
+            }
+            recordsRead += 1
+            // Stored bytes that cannot be read match nothing; the request that fetches the record reports them.
+            guard let values = try? RecordValues(row, readingFields: names[row.type]) else {
+                continue
+            }
+            var words: [String: Set<[UInt8]>] = [:]
+            for (query, matcher) in queries {
+                if matcher.matches(values, words: &words) { matches[query]?.append(index) }
+            }
+        }
     }
 
     private func queryNotification(

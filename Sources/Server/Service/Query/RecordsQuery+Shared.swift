@@ -19,6 +19,9 @@ extension RecordsQuery {
 
     /// Queries the zones of all owners: each owner's in the query's order, the owners by name. A page has the records
     /// of one owner.
+    ///
+    /// An owner whose database cannot answer the query within its limits, such as one without room for an index, is left
+    /// out, so that the others are answered. The request after the last page then fails.
     private static func zoneWideAnswer(
         _ request: Request, in database: SharedDatabase, _ stores: Stores
     ) async throws -> Answer {
@@ -31,41 +34,70 @@ extension RecordsQuery {
             }
             start = marker
         }
+        var leftOut = start?.leftOut.flatMap { owners.contains($0) ? $0 : nil }
+        var failure = leftOut.map { ServiceError.leftOutOfQuery($0) }
         for owner in owners where start.map({ owner >= $0.owner }) ?? true {
             var part = request
             part.continuationMarker = start?.owner == owner ? start?.marker : nil
             if start?.owner == owner, start?.marker == nil { continue }
-            let answer = try await answer(part, in: database.context.viewing(owner), stores)
-            if answer.records.isEmpty, answer.continuationMarker == nil { continue }
-            let isLast = answer.continuationMarker == nil && owner == owners.last
+            database.chargeForOwner()
+            let page: Answer
+            do {
+                page = try await answer(part, in: database.context.viewing(owner), stores)
+            } catch let error as ServiceError where error.frameworkCode == .limitExceeded {
+                // Thrown when the others' zones have been answered.
+                leftOut = leftOut ?? owner
+                failure = failure ?? error
+                continue
+            }
+            if page.records.isEmpty, page.continuationMarker == nil { continue }
+            let isLast =
+                page.continuationMarker == nil && owner == owners.last && leftOut == nil
             return Answer(
-                records: answer.records,
+                records: page.records,
                 continuationMarker: isLast
                     ? nil
-                    : SharedContinuation(owner: owner, marker: answer.continuationMarker).text)
+                    : SharedContinuation(
+                        owner: owner, marker: page.continuationMarker, leftOut: leftOut
+                    ).text)
         }
+        if let failure { throw failure }
         return Answer(records: [])
+    }
+}
+
+extension ServiceError {
+    fileprivate static func leftOutOfQuery(_ owner: String) -> ServiceError {
+        overLimit(
+            """
+            Records in the zones of the user \(owner) are missing from the results, because the query exceeds \
+            a limit in that user's database; query one of these zones for the reason.
+            """)
     }
 }
 
 /// Where a query over several owners' zones continues: within an owner's zones, or after them.
 ///
-/// Base64 of the counted owner and the optional marker of that owner's part, which is encrypted itself: a forged one only
-/// gets what the query answers anyway.
+/// Base64 of the counted owner, the optional marker of that owner's part, which is encrypted itself, and perhaps an owner
+/// who was left out: a forged one only gets what the query answers anyway.
 private struct SharedContinuation {
     var owner: String
     var marker: String?
+    /// The first owner whose records are missing from the pages so far.
+    var leftOut: String?
 
     var text: String {
         var writer = ByteWriter()
         writer.write(owner)
         writer.write(marker)
+        if let leftOut { writer.write(leftOut) }
         return Base64.text(writer.bytes)
     }
 
-    init(owner: String, marker: String?) {
+    init(owner: String, marker: String?, leftOut: String?) {
         self.owner = owner
         self.marker = marker
+        self.leftOut = leftOut
     }
 
     init?(text: String) {
@@ -74,6 +106,7 @@ private struct SharedContinuation {
         do {
             owner = try reader.string()
             marker = try reader.optionalString()
+            leftOut = try reader.isAtEnd ? nil : reader.string()
         } catch {
             // Not made by this service: the query refuses it.
             return nil

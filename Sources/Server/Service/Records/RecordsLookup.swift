@@ -66,6 +66,7 @@ extension RecordsLookup: ServedEndpoint {
         var rows: [String: [String: RecordRow]] = [:]
         var room = context.limits.recordBytesPerLookup
         var zoneErrors: [String: ServiceError] = [:]
+        var nameCount = 0
         for zoneName in Set(zoneNames.compactMap { $0 }) {
             let zone: (row: ZoneRow, rights: ZoneRights)
             do {
@@ -74,12 +75,17 @@ extension RecordsLookup: ServedEndpoint {
                 zoneErrors[zoneName] = error
                 continue
             }
-            let names = zip(request.records, zoneNames).lazy
-                .filter { $1 == zoneName }.map { $0.0.recordName }
+            let names = Set(
+                zip(request.records, zoneNames).lazy
+                    .filter { $1 == zoneName }.map { $0.0.recordName })
+            nameCount += names.count
             rows[zoneName] = try reader.records(
-                named: Array(Set(names)), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge,
+                named: Array(names), in: zone.row.key, room: &room, tooLarge: .lookupTooLarge,
                 hold: context.hold(recordBytes:)
             ).filter { zone.rights.canRead($0.value) }
+        }
+        if nameCount < request.records.count {
+            try countRepeated(request, zoneNames, rows, in: context, room: room)
         }
         return Answer(
             records: try zip(request.records, zoneNames).map { item, zoneName in
@@ -110,6 +116,25 @@ extension RecordsLookup: ServedEndpoint {
 }
 
 extension RecordsLookup {
+    /// Counts the bytes of records that a request names more than once: the answer has each of them as often.
+    ///
+    /// - Throws: ``ServiceError`` when there is no room for them, or no memory.
+    private static func countRepeated(
+        _ request: Request, _ zoneNames: [String?], _ rows: [String: [String: RecordRow]],
+        in context: RequestContext, room: Int
+    ) throws {
+        var room = room
+        var seen: [String: Set<String>] = [:]
+        for (item, zoneName) in zip(request.records, zoneNames) {
+            guard let zoneName, let row = rows[zoneName]?[item.recordName],
+                !seen[zoneName, default: []].insert(item.recordName).inserted
+            else { continue }
+            room -= row.payload.count
+            guard room >= 0 else { throw ServiceError.lookupTooLarge }
+            try context.hold(recordBytes: row.payload.count)
+        }
+    }
+
     private static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ stores: Stores
     ) async throws -> Answer {

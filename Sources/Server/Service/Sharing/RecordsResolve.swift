@@ -49,7 +49,8 @@ extension RequestContext {
         return ListBody(results)
     }
 
-    /// Follows links to the metadata of their shares, up to the bytes that a lookup may have.
+    /// Follows links to the metadata of their shares, up to the bytes that a lookup may have. A link for which there is
+    /// no memory is TRY_AGAIN_LATER; one that was joined stays joined.
     func shareMetadata(
         of request: RecordsResolve.Request, _ directory: any Directory, _ databases: Databases,
         _ follow: (FollowedLink) async throws -> ShareMetadataDictionary
@@ -59,6 +60,7 @@ extension RequestContext {
             guard room > 0 else { throw ServiceError.lookupTooLarge }
             let metadata = try await follow(followed)
             room -= metadata.storedBytes
+            try hold(recordBytes: metadata.storedBytes)
             return metadata
         }
     }

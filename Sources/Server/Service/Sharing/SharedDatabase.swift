@@ -33,6 +33,14 @@ struct SharedDatabase: Sendable {
         Set(try await zones().map(\.owner))
     }
 
+    /// Looking into another owner's database costs as much as reading this many records: it may have to be opened.
+    private static let recordsPerOwner = 16
+
+    /// Charges the request for looking into an owner's database.
+    func chargeForOwner() {
+        context.work.add(recordsRead: Self.recordsPerOwner)
+    }
+
     func store(of owner: String) async throws -> any RecordStore {
         try await databases.privateStore(of: owner, in: context.address)
     }
@@ -74,6 +82,7 @@ struct SharedDatabase: Sendable {
             parts[owner, default: []].append(index)
         }
         for owner in order {
+            chargeForOwner()
             let indices = parts[owner] ?? []
             let part = try await answer(context.viewing(owner), indices.map { items[$0] })
             for (index, result) in zip(indices, part) { results[index] = result }
@@ -120,7 +129,9 @@ struct SharedDatabase: Sendable {
     /// The current state of the zones, those of one owner in one snapshot.
     func states(of zones: [SharedZoneRow]) async throws -> [SharedZoneRow] {
         var states: [SharedZoneRow] = []
+        context.work.add(recordsRead: zones.count)
         for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {
+            chargeForOwner()
             let view = context.viewing(owner)
             let names = rows.map(\.name)
             let seen = try await store(of: owner).read { reader in

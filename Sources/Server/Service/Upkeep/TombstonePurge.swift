@@ -7,38 +7,58 @@ import Synchronization
 /// Removes old tombstones, so that a database does not grow with records that no longer exist.
 ///
 /// When tombstones are more than ``StratusRecords/Limits/tombstoneShare`` of a zone's rows, those older than
-/// ``StratusRecords/Limits/tombstoneSeconds`` are removed. The zone's purge horizon then tells which change tokens can
+/// ``StratusRecords/Limits/tombstoneSeconds`` are removed. When a database has more than
+/// ``StratusRecords/Limits/tombstonesPerDatabase``, the oldest are removed whatever their age: no quota counts them, and
+/// records can be saved and deleted without end. The zone's purge horizon then tells which change tokens can
 /// no longer be served: they expire, so that no device keeps deleted records.
 final class TombstonePurge: Sendable {
     private struct State {
-        /// When a database is to be checked again, in milliseconds since 1970.
-        var due = LRUCache<DatabaseAddress, Int64>(capacity: 10_000)
+        /// When each database is to be checked again.
+        var due = LRUCache<DatabaseAddress, Due>(capacity: 10_000)
         /// One at a time, for all databases: the others are checked after a later save.
         var running: Task<Void, Never>?
+    }
+
+    private struct Due: Sendable {
+        /// Milliseconds since 1970.
+        var milliseconds = Int64.min
+        /// The operations on records since the tombstones were last counted: a record is saved before it is deleted.
+        var operations = 0
     }
 
     private let limits: Limits
     private let world: World
     private let logger: Logger
+    /// The operations on records after which a database's tombstones are counted again.
+    private let operationsPerCount: Int
     private let state = Mutex(State())
 
     init(limits: Limits, world: World, logger: Logger) {
         self.limits = limits
         self.world = world
         self.logger = logger
+        operationsPerCount = limits.tombstonesPerDatabase / 8
     }
 
     /// Starts to purge a database that was saved to, if a check is due.
-    func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64) {
-        let interval = limits.purgeIntervalSeconds * 1000
+    ///
+    /// - Parameter operations: How many records the request saved or deleted.
+    func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64, operations: Int) {
         state.withLock { state in
-            guard state.running == nil, state.due[store.address] ?? .min <= nowMilliseconds else {
-                return
+            var due = state.due[store.address] ?? Due()
+            due.operations += operations
+            let isTimely = due.milliseconds <= nowMilliseconds
+            if isTimely || due.operations > operationsPerCount, state.running == nil {
+                due.operations = 0
+                if isTimely {
+                    due.milliseconds =
+                        nowMilliseconds + Int64(limits.purgeIntervalSeconds * 1000)
+                }
+                state.running = world.startTask("tombstone purge") {
+                    await self.run(store, nowMilliseconds, isTimely: isTimely)
+                }
             }
-            state.due[store.address] = nowMilliseconds + Int64(interval)
-            state.running = world.startTask("tombstone purge") {
-                await self.run(store, nowMilliseconds)
-            }
+            state.due[store.address] = due
         }
     }
 
@@ -47,14 +67,20 @@ final class TombstonePurge: Sendable {
         while let task = state.withLock({ $0.running }) { await task.value }
     }
 
-    private func run(_ store: any RecordStore, _ nowMilliseconds: Int64) async {
+    /// - Parameter isTimely: Whether old tombstones are looked for too, not only too many.
+    private func run(
+        _ store: any RecordStore, _ nowMilliseconds: Int64, isTimely: Bool
+    ) async {
         do {
-            _ = try await purge(store, nowMilliseconds, share: limits.tombstoneShare)
-            try await mergeEpochs(of: store, nowMilliseconds)
+            if isTimely {
+                _ = try await purge(store, nowMilliseconds, share: limits.tombstoneShare)
+                try await mergeEpochs(of: store, nowMilliseconds)
+            }
+            try await purgeSurplus(of: store)
         } catch {
             // The tombstones stay until the next check, which does no harm.
             logger.error(
-                "Old tombstones and epochs could not be removed; the next check tries again.",
+                "Tombstones and old epochs could not be removed; the next check tries again.",
                 metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
         }
         state.withLock { $0.running = nil }
@@ -107,5 +133,38 @@ final class TombstonePurge: Sendable {
             }
         }
         return purged
+    }
+
+    /// Purges a database that has too many tombstones until half as many are left: the oldest of the zones that have the
+    /// most, so that zones with few deletions keep theirs.
+    private func purgeSurplus(of store: any RecordStore) async throws {
+        let limits = limits
+        let counts = try await store.read(.zone) { try $0.tombstoneCounts() }
+        guard counts.values.reduce(0, +) > limits.tombstonesPerDatabase else { return }
+        let kept = Self.keptPerZone(
+            Array(counts.values), leaving: limits.tombstonesPerDatabase / 2)
+        for (zone, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            var surplus = count - kept
+            while surplus > 0 {
+                let limit = min(surplus, limits.tombstonesPerPurge)
+                let purged = try await RecordWriting.purgeTombstones(
+                    of: store, before: .max, in: zone, limit: limit)
+                guard purged == limit else { break }
+                surplus -= purged
+            }
+        }
+    }
+
+    /// How many tombstones each zone may keep so that at most `total` are left.
+    private static func keptPerZone(_ counts: [Int], leaving total: Int) -> Int {
+        var left = total
+        var zones = counts.count
+        for count in counts.sorted() {
+            let share = left / zones
+            guard count <= share else { return share }
+            left -= count
+            zones -= 1
+        }
+        return .max
     }
 }

@@ -36,13 +36,14 @@ protocol RecordMaintainer {
     mutating func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) throws
 }
 
-/// The list of all maintainers: ``OutboxMaintainer`` has a file of its own, and the others are below.
+/// The list of all maintainers: ``IndexMaintainer`` and ``OutboxMaintainer`` have files of their own, and the others are
+/// below.
 enum RecordMaintainers {
     /// In the order in which they are called. Shares come before the outbox, whose events name the users who gained or
     /// lost access.
     static func all(for author: RecordAuthor) -> [any RecordMaintainer] {
         [
-            IndexMaintainer(),
+            IndexMaintainer(work: author.work),
             ReferenceMaintainer(),
             AncestorMaintainer(limits: author.ancestorLimits),
             AssetMaintainer(),
@@ -62,33 +63,8 @@ struct RecordAuthor: Sendable {
     var ancestorLimits: AncestorMaintainer.AncestorLimits
     /// How many rows of records a zone may have to be deleted in one transaction.
     var recordsAtOnce: Int
-}
-
-/// Keeps the entries of the database's indexes: ``RecordIndexing``.
-struct IndexMaintainer: RecordMaintainer {
-    private var indexing = RecordIndexing()
-
-    func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
-
-    mutating func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        try indexing.update(write.row, fields: write.fields, old: write.old, in: rows)
-    }
-
-    /// No index contains sharing data.
-    func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
-
-    mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        try indexing.update(write.row, fields: [], old: write.old, in: rows)
-    }
-
-    mutating func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
-        try stored(write, in: rows)
-    }
-
-    func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
-
-    /// The store deletes a zone's entries with it. The indexes themselves stay: other zones use them too.
-    func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) {}
+    /// Is charged for what the writing costs beyond what the request shows; nil if no request pays for it.
+    var work: RequestWork?
 }
 
 /// Keeps the references with an action, by their targets: ``ReferenceRow``.

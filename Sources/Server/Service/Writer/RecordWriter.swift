@@ -188,8 +188,10 @@ struct RecordWriting: Sendable {
     /// - Parameters:
     ///   - user: the user who makes the change.
     ///   - device: the device that makes it; empty for an operator's change, of which all devices are notified.
+    ///   - work: is charged for index entries, if there are many.
     func write<Outcome: Sendable>(
         to store: any RecordStore, by user: String, on device: String,
+        charging work: RequestWork? = nil,
         _ body: @escaping @Sendable (inout RecordWriter) throws -> Outcome
     ) async throws -> Outcome {
         let cursor = notifications.cursor(of: store.address)
@@ -197,7 +199,7 @@ struct RecordWriting: Sendable {
             user: user, device: device,
             subscriptions: try await subscriptions.summary(of: store),
             ancestorLimits: ancestorLimits,
-            recordsAtOnce: recordsAtOnce)
+            recordsAtOnce: recordsAtOnce, work: work)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
             // What was dispatched is removed by a transaction that runs anyway.
             if let through = cursor.takeLeft() { try rows.dequeue(through: through) }

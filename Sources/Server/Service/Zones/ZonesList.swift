@@ -16,8 +16,10 @@ extension ZonesList: ServedEndpoint {
         }
         return try await databases.store(for: address).read { reader in
             let tokens = call.context.changeTokens(signer, of: address, reader)
+            let zones = try reader.zones()
+            call.context.work.add(recordsRead: zones.count)
             return Answer(
-                try reader.zones().map { row in
+                try zones.map { row in
                     var zone = try ZoneDictionary(row, in: call.context, tokens: tokens)
                     if !call.request.wantsAtomic { zone.isAtomic = nil }
                     zone.shareRecordName = try call.context.zoneShare(of: row, reader)

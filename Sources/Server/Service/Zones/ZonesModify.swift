@@ -171,8 +171,21 @@ private struct ZoneChanges {
                 "The database has \(context.limits.zonesPerDatabase) zones, the most allowed; delete some"
                     + " first.")
         }
+        // A zone of an earlier name takes no further row.
+        let limit = Self.formerZonesPerZone * context.limits.zonesPerDatabase
+        guard try writer.zone(named: name) != nil || writer.zoneCount() < limit else {
+            throw ServiceError.overLimit(
+                """
+                The database has had \(limit) zones of different names, the most allowed; use the name of a \
+                deleted one.
+                """)
+        }
         return try records.create(name, encryptionScope: scope)
     }
+
+    /// How many zones a database may have had for each that it may have: deleted ones keep their rows for good, so that
+    /// their change tokens expire.
+    private static let formerZonesPerZone = 100
 
     /// - Parameter generation: the generation of the zone that is meant; nil for the current zone. After a restore it
     ///   may be later than the generation of the same zone.

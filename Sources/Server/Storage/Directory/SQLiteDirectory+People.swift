@@ -59,11 +59,12 @@ extension SQLiteDirectory {
     }
 
     func update(_ user: UserRow) async throws -> Bool {
-        try await updateUser(user.recordName) { $0 = user }
+        try await updateUser(user.recordName, endingSessions: false) { $0 = user }
     }
 
     func updateUser(
-        _ recordName: String, _ change: @escaping @Sendable (inout UserRow) -> Void
+        _ recordName: String, endingSessions: Bool,
+        _ change: @escaping @Sendable (inout UserRow) -> Void
     ) async throws -> Bool {
         try await database.write { database in
             guard var user = try Self.user(where: "record_name", is: recordName, in: database)
@@ -85,6 +86,11 @@ extension SQLiteDirectory {
                 """)
             try Self.bind(user, to: statement, from: 1)
             try statement.bind(9, recordName).run()
+            if endingSessions {
+                try SQLStatement(database, "DELETE FROM session WHERE user = ?")
+                    .bind(1, recordName)
+                    .run()
+            }
             return true
         }
     }
@@ -169,21 +175,49 @@ extension SQLiteDirectory {
     }
 
     func put(_ session: SessionRow) async throws {
+        try await database.write { try Self.put(session, in: $0) }
+    }
+
+    func begin(
+        _ session: SessionRow, sessionsPerUser count: Int, passwordHash hash: String?
+    ) async throws -> [String]? {
         try await database.write { database in
-            try SQLStatement(
+            if let hash {
+                let user = try Self.user(
+                    where: "record_name", is: session.userRecordName, in: database)
+                guard user?.passwordHash == hash else { return nil }
+            }
+            let ended = try SQLStatement(
                 database,
                 """
-                INSERT OR REPLACE INTO session (\(Self.sessionColumns))
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                DELETE FROM session WHERE identifier IN (
+                    SELECT identifier FROM session WHERE user = ?
+                    ORDER BY last_used_ms DESC, identifier LIMIT -1 OFFSET ?)
+                RETURNING identifier
                 """
             )
-            .bindAll(
-                session.identifier, session.userRecordName, session.staysSignedIn,
-                session.createdMilliseconds, session.address?.container,
-                session.address?.environment.rawValue, session.lastUsedMilliseconds, session.device
-            )
-            .run()
+            .bind(1, session.userRecordName)
+            .bind(2, Int64(max(count, 1) - 1))
+            .all { $0.text(0) }
+            try Self.put(session, in: database)
+            return ended
         }
+    }
+
+    private static func put(_ session: SessionRow, in database: Database) throws {
+        try SQLStatement(
+            database,
+            """
+            INSERT OR REPLACE INTO session (\(sessionColumns))
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        )
+        .bindAll(
+            session.identifier, session.userRecordName, session.staysSignedIn,
+            session.createdMilliseconds, session.address?.container,
+            session.address?.environment.rawValue, session.lastUsedMilliseconds, session.device
+        )
+        .run()
     }
 
     func touchSession(
@@ -208,14 +242,6 @@ extension SQLiteDirectory {
         try await database.write { database in
             try SQLStatement(database, "DELETE FROM session WHERE identifier = ?")
                 .bind(1, identifier)
-                .run()
-        }
-    }
-
-    func deleteSessions(of userRecordName: String) async throws {
-        try await database.write { database in
-            try SQLStatement(database, "DELETE FROM session WHERE user = ?")
-                .bind(1, userRecordName)
                 .run()
         }
     }

@@ -22,9 +22,11 @@ public protocol AccountDirectory: Sendable {
     func update(_ user: UserRow) async throws -> Bool
     /// Changes a user like ``update(_:)``, but from the row as it is stored: changes by others are kept.
     ///
+    /// - Parameter endingSessions: Whether all sessions of the user end in the same transaction.
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
     func updateUser(
-        _ recordName: String, _ change: @escaping @Sendable (inout UserRow) -> Void
+        _ recordName: String, endingSessions: Bool,
+        _ change: @escaping @Sendable (inout UserRow) -> Void
     ) async throws -> Bool
     /// Removes a user with the sessions, identities, consents, devices and keys. Records stay.
     func deleteUser(_ recordName: String) async throws
@@ -34,8 +36,14 @@ public protocol AccountDirectory: Sendable {
     /// Notes that a session is in use, and by which device, if it says. One that was ended meanwhile stays ended.
     func touchSession(
         _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
-    /// Ends all sessions of a user.
-    func deleteSessions(of userRecordName: String) async throws
+    /// Stores a new session, and ends the least recently used sessions of its user so that there are at most `count`.
+    ///
+    /// - Parameter hash: The hash of the password that the user gave; nil for other ways to sign in.
+    /// - Returns: The identifiers of the sessions that ended; nil if the user has another password by now. Then nothing is
+    ///   stored.
+    func begin(
+        _ session: SessionRow, sessionsPerUser count: Int, passwordHash hash: String?
+    ) async throws -> [String]?
     /// Removes the sessions of one kind that were last used before a moment.
     func deleteSessions(staysSignedIn: Bool, unusedSince milliseconds: Int64) async throws
 

@@ -31,7 +31,7 @@ public protocol BlobStore: Sendable {
 /// The name of a blob: the digest of its content, and which of the blobs of that content it is.
 ///
 /// The second part is random, so that the deletion of an old blob never meets a new one of the same
-/// content.
+/// content. Its first half may say whose upload the blob is.
 public struct BlobName: Hashable, Sendable {
     /// 32 bytes.
     public var sha256: [UInt8]

@@ -90,6 +90,9 @@ public protocol StoreReader:
     /// All zones that are not deleted, by name.
     func zones() throws -> [ZoneRow]
 
+    /// How many zones the database has had: deleted ones keep their rows. Costs one row.
+    func zoneCount() throws -> Int
+
     /// The zone of this name, deleted or not.
     func zone(named name: String) throws -> ZoneRow?
 

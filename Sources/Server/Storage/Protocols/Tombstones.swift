@@ -17,6 +17,9 @@ public protocol TombstoneReader {
     /// Counts a zone's rows. Reads an index entry for each.
     func counts(of zone: ZoneRow.Key) throws -> ZoneCounts
 
+    /// The numbers of tombstones of the zones that have any. Reads an index entry for each tombstone.
+    func tombstoneCounts() throws -> [ZoneRow.Key: Int]
+
     /// The version through which tombstones can be purged: that of the last of the zone's oldest tombstones from before
     /// a time, at most `limit` of them. Nil when there are none.
     func oldTombstones(

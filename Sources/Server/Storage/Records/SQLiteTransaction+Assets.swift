@@ -10,6 +10,20 @@ extension SQLiteTransaction {
             .first(Self.asset)
     }
 
+    func unreferencedAssets(generationPrefix: UInt32, limit: Int) throws -> [AssetRow] {
+        // A shift keeps the sign. No time is negative: the comparison leaves out null.
+        try statement(
+            """
+            SELECT \(Self.assetColumns) FROM asset INDEXED BY asset_unreferenced
+            WHERE reference_count = 0 AND touched_ms >= 0 AND generation >> 32 = ?
+            ORDER BY touched_ms LIMIT ?
+            """
+        )
+        .bind(1, Int64(Int32(bitPattern: generationPrefix)))
+        .bind(2, Int64(max(limit, 1)))
+        .all(Self.asset)
+    }
+
     var assetBytes: Int64 {
         get throws {
             try statement("SELECT size FROM asset_usage WHERE singleton = 1").first {

@@ -14,6 +14,21 @@ extension SQLiteTransaction {
         return ZoneCounts(records: records ?? 0, tombstones: tombstones ?? 0)
     }
 
+    func tombstoneCounts() throws -> [ZoneRow.Key: Int] {
+        var counts: [ZoneRow.Key: Int] = [:]
+        try statement(
+            """
+            SELECT zone, count(version) FROM record INDEXED BY record_tombstone
+            WHERE deleted = 1 GROUP BY zone
+            """
+        )
+        .rows { row in
+            counts[ZoneRow.Key(rawValue: row.integer(0))] = Int(row.integer(1))
+            return true
+        }
+        return counts
+    }
+
     func oldTombstones(
         before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int
     ) throws -> Int64? {

@@ -13,6 +13,11 @@ extension SQLiteTransaction {
             .all { try Self.zone($0).row }
     }
 
+    func zoneCount() throws -> Int {
+        // Zones are numbered, and no row is ever removed.
+        try statement("SELECT max(zone) FROM zone").first { Int($0.integer(0)) } ?? 0
+    }
+
     func zone(named name: String) throws -> ZoneRow? {
         try statement("SELECT \(Self.columns) FROM zone WHERE name = ?")
             .bind(1, name)

@@ -26,6 +26,10 @@ public protocol AssetReader {
     /// The asset of this content.
     func asset(_ sha256: [UInt8]) throws -> AssetRow?
 
+    /// The assets without a record whose blobs' generations begin with these 32 bits, the longest untouched first. Reads
+    /// the rows of all assets without a record.
+    func unreferencedAssets(generationPrefix: UInt32, limit: Int) throws -> [AssetRow]
+
     /// The bytes of all assets of the database, those that no record holds included. Costs one row.
     var assetBytes: Int64 { get throws }
 }

@@ -14,10 +14,16 @@ final class Checkpointer: Sendable {
     /// limit: on a full disk there is little room for the log.
     private static let triesPerLog = 8
 
+    private struct State {
+        /// Whether a checkpoint beside the writer runs or is about to.
+        var isScheduled = false
+        var isClosed = false
+    }
+
     private let path: String
     private let limits: StorageLimits
     private let queue: DispatchQueue
-    private let isScheduled = Mutex(false)
+    private let state = Mutex(State())
     private let logPages = Atomic<Int>(0)
     /// The length of the log when the last checkpoint beside the writer began.
     private let checkpointedPages = Atomic<Int>(0)
@@ -59,16 +65,24 @@ final class Checkpointer: Sendable {
     func writerIsIdle(_ writer: Database, _ reads: ReadingConnections) {
         pages.withLock { $0.growIfDue(writer, reads, logPages: logPages.load(ordering: .relaxed)) }
         guard isDue(logPages.load(ordering: .relaxed)) else { return }
-        let isFirst = isScheduled.withLock { isScheduled in
-            defer { isScheduled = true }
-            return !isScheduled
+        state.withLock { state in
+            guard !state.isScheduled, !state.isClosed else { return }
+            state.isScheduled = true
+            let checkpoint: @Sendable () -> Void = { [self] in runScheduled() }
+            // Inside the lock, so that nothing is scheduled after close(). Does not block.
+            if case .world = work {
+                work.start(checkpoint)
+            } else {
+                queue.async(execute: checkpoint)
+            }
         }
-        guard isFirst else { return }
-        let checkpoint: @Sendable () -> Void = { [self] in
-            checkpointBesideWriter()
-            isScheduled.withLock { $0 = false }
-        }
-        if case .world = work { work.start(checkpoint) } else { queue.async(execute: checkpoint) }
+    }
+
+    private func runScheduled() {
+        // Closing the database moves the log itself, and its file may have been opened again since.
+        guard state.withLock({ !$0.isClosed }) else { return }
+        checkpointBesideWriter()
+        state.withLock { $0.isScheduled = false }
     }
 
     /// When saves follow each other without a pause, a checkpoint may not finish before the next save, and the log
@@ -109,7 +123,14 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Returns when no checkpoint runs. Called before the database is closed.
+    /// Returns when no checkpoint runs; none begins afterwards. Called before the database is closed: the writer may
+    /// still become idle after its last write was answered.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        wait()
+    }
+
+    /// Returns when the scheduled checkpoint has run.
     func wait() {
         queue.sync {}
     }

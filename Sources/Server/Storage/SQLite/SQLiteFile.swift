@@ -145,7 +145,7 @@ final class SQLiteFile: OpenDatabase {
             readsOnMain.store(false, ordering: .relaxed)
             try reads.close()
             commits.close()
-            checkpoints.wait()
+            checkpoints.close()
             return try closeMain()
         } catch {
             throw StorageError.translating(error, path: path)

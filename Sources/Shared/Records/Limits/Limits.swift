@@ -94,11 +94,14 @@ public struct Limits: Hashable, Sendable {
     /// changes, and only if the last ones are larger than the average that this limit allows.
     public var ancestorBytesPerZone = 8_000_000
 
-    /// How long tombstones are kept at least, in seconds: 180 days.
+    /// How long tombstones are kept, in seconds: 180 days, except those beyond ``tombstonesPerDatabase``.
     public var tombstoneSeconds: Double = 180 * 24 * 3600
 
     /// The part of a zone's rows that must be tombstones before old ones are purged.
     public var tombstoneShare = 0.25
+
+    /// Tombstones of a database. If there are more, the oldest are purged whatever their age, until half are left.
+    public var tombstonesPerDatabase = 200_000
 
     /// Tombstones purged in one transaction.
     public var tombstonesPerPurge = 1_000

@@ -142,14 +142,14 @@ extension NamedLimit {
             "ancestorBytes", \.ancestorBytes, .bytes, "a replaced state that is kept", minimum: 0),
         .init("ancestorBytesPerZone", \.ancestorBytesPerZone, .bytes, "a zone's replaced states"),
         .init(
-            "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept at least"
-        ),
+            "tombstoneSeconds", seconds: \.tombstoneSeconds, "how long tombstones are kept"),
         .init(
             "tombstoneShare", share: \.tombstoneShare,
             "the part of a zone that tombstones must be to be purged"),
         .init(
-            "tombstonesPerPurge", \.tombstonesPerPurge, .count,
-            "tombstones purged in a transaction"),
+            "tombstonesPerDatabase", \.tombstonesPerDatabase, .count, "tombstones of a database"),
+        .init(
+            "tombstonesPerPurge", \.tombstonesPerPurge, .count, "tombstones purged at once"),
         .init(
             "purgeIntervalSeconds", seconds: \.purgeIntervalSeconds,
             "how often old tombstones are looked for"),

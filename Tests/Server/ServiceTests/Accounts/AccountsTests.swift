@@ -26,6 +26,23 @@ import Testing
         if case .failure(let failure) = result { failure.error.code } else { nil }
     }
 
+    /// An identity token can be exchanged again and again, and each time a session begins.
+    @Test func usersLeastRecentlyUsedSessionsEnd() async throws {
+        let world = World()
+        let bob = try await world.person("bob")
+        let first = try await world.person("alice")
+        _ = try await first.ask(ZonesList.self, .init())
+        world.advance(seconds: 1)
+        let second = try await world.person("alice")
+        world.advance(seconds: 1)
+        for _ in 3...1_001 { _ = try await world.person("alice") }
+        let refused = await first.refusal(ZonesList.self, .init())
+        #expect(refused?.error.code == .authenticationRequired)
+        for person in [second, bob] { _ = try await person.ask(ZonesList.self, .init()) }
+        let sessions = try await second.ask(UsersSessions.self, .init(), in: .public).sessions
+        #expect(sessions.count == 1_000)
+    }
+
     @Test func apiTokenIsValidForItsContainerOnly() async throws {
         let world = World(environment: .production, isForDevelopment: false)
         let service = world.service

@@ -6,7 +6,8 @@ import Testing
 @testable import StratusService
 @testable import StratusStorage
 
-/// Two changes to one account, of which the second one comes between the first one's read and its write.
+/// Two changes to one account, of which the second one comes between the first one's read and its write; and changes
+/// during which the service ends.
 @Suite struct ServiceAccountChangeTests {
     private let inner = SQLiteStorageEngine.inMemory(world: .seeded(7))
 
@@ -16,17 +17,42 @@ import Testing
         with other: @escaping @Sendable (Accounts, String) async throws -> Void
     ) async throws -> UserRow {
         let database = WatchedDatabase(inner.placement.directory)
+        let (accounts, name) = try await account(in: database)
+        database.beforeNextWrite { try await other(accounts, name) }
+        try await change(accounts, name)
+        return try await accounts.user(name)
+    }
+
+    /// The sessions after a change, during which the service ends after the first write.
+    private func sessions(
+        after change: (Accounts, String) async throws -> Void
+    ) async throws -> [String] {
+        let database = WatchedDatabase(inner.placement.directory)
+        let (accounts, name) = try await account(in: database)
+        try await inner.directory.put(
+            SessionRow(
+                identifier: "phone", userRecordName: name, staysSignedIn: true,
+                createdMilliseconds: 1, address: nil))
+        database.beforeNextWrite {
+            database.beforeNextWrite { throw StorageError(.closed, "The process is gone.") }
+        }
+        do {
+            try await change(accounts, name)
+        } catch is StorageError {
+            // The change needed a second write.
+        }
+        return try await inner.directory.sessions(of: name).map(\.identifier)
+    }
+
+    private func account(in database: WatchedDatabase) async throws -> (Accounts, String) {
         let world = World(
             DirectoryStorage(inner: inner, database: database),
             accounts: AccountSettings(passwordCost: .cheap))
         let accounts = world.service.accounts
-        let name = try await accounts.createUser(
+        let user = try await accounts.createUser(
             emailAddress: "ida@example.org", password: "correct horse", givenName: "",
-            familyName: "", isEmailVerified: true
-        ).recordName
-        database.beforeNextWrite { try await other(accounts, name) }
-        try await change(accounts, name)
-        return try await accounts.user(name)
+            familyName: "", isEmailVerified: true)
+        return (accounts, user.recordName)
     }
 
     @Test func newPasswordLeavesTheAccountDisabled() async throws {
@@ -59,6 +85,34 @@ import Testing
             try await $0.beginRemoval(of: $1)
         }
         #expect(user.isBeingRemoved && user.isDisabled)
+    }
+
+    @Test func newPasswordEndsSessionsInTheSameTransaction() async throws {
+        let sessions = try await sessions { try await $0.setPassword("another horse", $1) }
+        #expect(sessions.isEmpty)
+    }
+
+    /// The former password was checked before the change, and its session would begin after it.
+    @Test func signInWithTheFormerPasswordIsRefusedAfterTheChange() async throws {
+        let database = WatchedDatabase(inner.placement.directory)
+        let (accounts, name) = try await account(in: database)
+        let user = try await accounts.user(
+            signingIn: SignInForm(
+                emailAddress: "ida@example.org", password: "correct horse",
+                networkAddress: "10.0.0.1"))
+        database.beforeNextWrite { try await accounts.setPassword("another horse", name) }
+        let refusal = await #expect(throws: SignInRefusal.self) {
+            try await accounts.createSession(
+                for: name, staysSignedIn: true, at: nil, passwordHash: user.passwordHash,
+                signer: TokenSigner(key: [1]))
+        }
+        #expect(refusal == SignInRefusal.wrong)
+        #expect(try await inner.directory.sessions(of: name).isEmpty)
+    }
+
+    @Test func deletionEndsSessionsInTheSameTransaction() async throws {
+        let sessions = try await sessions { try await $0.beginRemoval(of: $1) }
+        #expect(sessions.isEmpty)
     }
 }
 

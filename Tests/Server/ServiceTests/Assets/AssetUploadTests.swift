@@ -235,6 +235,32 @@ import Testing
         _ = try await upload(2, 400, by: alice, in: .private)
     }
 
+    /// Otherwise each restart would let a user take half of what is free once more.
+    @Test func uploadsWithoutARecordAreCountedAfterARestart() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        func world() -> World {
+            World(
+                storage,
+                limits: .with {
+                    $0.publicAssetBytes = 1_000
+                    $0.assetBytes = 1_000
+                })
+        }
+        let first = world()
+        _ = try await first.person("bob")
+        let before = try await first.person("alice")
+        for content: UInt8 in [1, 2] {
+            _ = try await before.upload([UInt8](repeating: content, count: 250), scope: .public)
+        }
+        let restarted = world()
+        let (alice, bob) = try await (restarted.person("alice"), restarted.person("bob"))
+        let refused = await #expect(throws: RequestFailure.self) {
+            try await alice.upload([3], scope: .public)
+        }
+        #expect(refused?.error.reason.contains("uploads that no record has yet") == true)
+        _ = try await bob.upload([UInt8](repeating: 4, count: 400), scope: .public)
+    }
+
     /// The row of the second upload may be written before the first upload has returned.
     @Test func uploadsThatEndTogetherLeaveAsMuchAsTheyTake() async throws {
         let work = Mutex<(@Sendable () async -> Void)?>(nil)

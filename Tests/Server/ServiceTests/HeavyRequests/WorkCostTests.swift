@@ -110,6 +110,28 @@ import Testing
         #expect((1...3).contains(pages), "\(pages)")
     }
 
+    /// A list of many values has an index entry for each.
+    @Test func savePaysForManyIndexEntries() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        func save(_ name: String, _ numbers: Range<Int64>) async throws {
+            let list = Field(name: "numbers", value: .int64List(Array(numbers)))
+            let made = try await alice.modify([hut(.create, name, [list])])
+            #expect(made[0].record != nil)
+        }
+        try await save("few", 0..<1_000)
+        // Makes the index.
+        let filter = Filter(.listContains, .user("numbers"), .int64(7))
+        let found = try await alice.ask(
+            RecordsQuery.self,
+            .init(query: QueryDictionary(recordType: "Hut", filterBy: [filter])))
+        #expect(found.records.compactMap(\.name) == ["few"])
+        try await save("as few", 0..<1_000)
+        #expect(await alice.refusal(ZonesList.self, .init()) == nil)
+        try await save("many", 0..<41_000)
+        #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
+    }
+
     /// Sharing a record costs as much as saving all records below it, so repeated sharing is throttled.
     @Test func sharingCostsEveryRecordBelowTheRoot() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
@@ -126,6 +148,82 @@ import Testing
         #expect(await alice.refusal(ZonesList.self, .init())?.error.code == .throttled)
         world.advance(seconds: 60)
         _ = try await alice.ask(ZonesList.self, .init())
+    }
+
+    /// How many requests of 40 are answered before the sender is throttled.
+    private func answered<E: ServedEndpoint>(
+        _ endpoint: E.Type, _ request: E.Request, by person: Person, in scope: DatabaseScope
+    ) async -> Int {
+        person.world.advance(seconds: 60)
+        var sent = 0
+        while sent < 40, await person.refusal(endpoint, request, in: scope) == nil { sent += 1 }
+        return sent
+    }
+
+    @Test func listOfZonesCostsEachZone() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        for start in [0, 400] {
+            _ = try await alice.ask(
+                ZonesModify.self,
+                .init(
+                    operations: (start..<start + 400).map { .init(.create, zone("zone\($0)")) }))
+            world.advance(seconds: 60)
+        }
+        let lists = await answered(ZonesList.self, .init(), by: alice, in: .private)
+        #expect((1...9).contains(lists), "\(lists)")
+        let lookups = await answered(
+            ZonesLookup.self, .init((0..<400).map { zone("zone\($0)") }), by: alice, in: .private)
+        #expect((1...15).contains(lookups), "\(lookups)")
+    }
+
+    /// Otherwise a fetch of a type without records would read a zone page by page for nothing.
+    @Test func changesOfOtherTypesAreCharged() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice", with: "Trips")
+        for start in stride(from: 0, to: 1_600, by: 400) {
+            try await alice.modify(
+                (start..<start + 400).map { hut(.create, "h\($0)") }, in: "Trips")
+            world.advance(seconds: 60)
+        }
+        let request = ChangesZone.Request(zones: [
+            .init(zoneID: zone("Trips"), resultsLimit: 2_000, desiredRecordTypes: ["Trail"])
+        ])
+        let fetches = await answered(ChangesZone.self, request, by: alice, in: .private)
+        #expect((1...9).contains(fetches), "\(fetches)")
+    }
+
+    @Test func newReceiptsCostLikeLookups() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        let request = AssetsRereference.Request(
+            assets: (0..<200).map { .init(recordName: "hut\($0)", fieldName: "photo") })
+        let answers = await answered(AssetsRereference.self, request, by: alice, in: .private)
+        #expect((1...20).contains(answers), "\(answers)")
+    }
+
+    /// Each owner's database may have to be opened.
+    @Test func sharedDatabaseCostsEachOwner() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let bob = try await world.person("bob")
+        try await bob.modify([hut(.create, "own")])
+        for number in 0..<60 {
+            let owner = try await world.person("owner\(number)", with: "Trips")
+            let made = try await owner.modify(
+                [
+                    hut(.create, "root", type: "Trail"),
+                    share(.create, "S", of: "root", permission: .readOnly),
+                ], in: "Trips")
+            #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+            world.advance(seconds: 1)
+        }
+        let query = RecordsQuery.Request(query: .init(recordType: "Hut"), isZoneWide: true)
+        let counts = [
+            await answered(ChangesDatabase.self, .init(), by: bob, in: .shared),
+            await answered(ZonesList.self, .init(), by: bob, in: .shared),
+            await answered(RecordsQuery.self, query, by: bob, in: .shared),
+        ]
+        #expect(counts.allSatisfy((1...9).contains), "\(counts)")
     }
 
     /// A few successes would otherwise keep many failures for a week.

@@ -193,6 +193,19 @@ import Testing
         #expect(try await alice.lookup(Array(names.prefix(20))).count { $0.record != nil } == 20)
     }
 
+    /// The answer has the record as often.
+    @Test func lookupOfOneRecordManyTimesReturnsLimitExceeded() async throws {
+        let world = try world { $0.recordBytesPerLookup = 10_000 }
+        let alice = try await world.person("alice")
+        try await alice.modify([hut(.create, "r", [text(400)])])
+        let request = RecordsLookup.Request(
+            records: (0..<40).map { _ in .init(recordName: "r") })
+        let refusal = await alice.refusal(RecordsLookup.self, request)
+        #expect(refusal?.error.frameworkCode == .limitExceeded)
+        let few = try await alice.lookup(Array(repeating: "r", count: 20))
+        #expect(few.count { $0.record != nil } == 20)
+    }
+
     @Test func modifyOfTooManyBytesReturnsLimitExceeded() async throws {
         let world = try world { $0.recordBytesPerModify = 10_000 }
         let alice = try await world.person("alice")

@@ -73,6 +73,41 @@ import Testing
         #expect(try await world.service.purgeTombstones(olderThanSeconds: 5) == 10)
     }
 
+    /// No quota counts tombstones.
+    @Test(arguments: Backend.allCases)
+    func savingAndDeletingWithoutEndKeepsFewTombstones(_ backend: Backend) async throws {
+        let storage = try backend.storage()
+        let world = World(
+            storage,
+            limits: .with {
+                $0.tombstonesPerDatabase = 20
+                $0.tombstonesPerPurge = 3
+            })
+        let alice = try await world.person("alice", with: "Trips")
+        try await alice.makeZone("Huts")
+        try await alice.modify([hut(.create, "hut")], in: "Huts")
+        let huts = try await alice.page("Huts").syncToken
+        try await alice.modify([hut(.forceDelete, "hut")], in: "Huts")
+        let early = try await alice.page("Trips").syncToken
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        for round in 0..<10 {
+            for kind in [RecordsModify.Kind.create, .forceDelete] {
+                try await alice.modify((0..<10).map { hut(kind, "r\(round)-\($0)") }, in: "Trips")
+                await world.service.waitUntilIdle()
+            }
+            let counts = try await store.read { try $0.tombstoneCounts() }
+            #expect(counts.values.reduce(0, +) <= 20)
+        }
+        let refused = try await alice.changes("Trips", since: early).error
+        #expect(refused?.code == .changeTokenExpired)
+        // A zone with few deletions keeps them, and a device that fetched recently continues.
+        #expect(try await alice.page("Huts", since: huts).records.compactMap(\.name) == ["hut"])
+        let late = try await alice.page("Trips").syncToken
+        try await alice.modify([hut(.create, "last")], in: "Trips")
+        #expect(try await alice.page("Trips", since: late).records.compactMap(\.name) == ["last"])
+    }
+
     // MARK: Tokens
 
     @Test(arguments: Backend.allCases)

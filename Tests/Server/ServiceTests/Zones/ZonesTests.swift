@@ -156,6 +156,22 @@ import Testing
         #expect(twice?.error.code == .badRequest)
     }
 
+    /// A deleted zone keeps its row, which no quota counts.
+    @Test func zonesThatADatabaseHasHadAreLimited() async throws {
+        let alice = try await World.alice { $0.zonesPerDatabase = 2 }
+        // The default zone is the first.
+        for number in 2...200 {
+            try await alice.makeZone("zone\(number)")
+            try await alice.deleteZone("zone\(number)")
+        }
+        let new = try await alice.ask(
+            ZonesModify.self, .init(operations: [.init(.create, zone("new"))]))
+        #expect(new.items[0].failure?.frameworkCode == .limitExceeded)
+        let former = try await alice.ask(
+            ZonesModify.self, .init(operations: [.init(.create, zone("zone7"))]))
+        #expect(former.items[0].zone != nil)
+    }
+
     /// An owner may be left out, or be given by the framework's name or the record name.
     @Test func privateZoneIsFoundByItsOwnerOnly() async throws {
         let alice = try await world.person("alice")

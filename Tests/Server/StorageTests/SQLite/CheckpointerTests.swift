@@ -4,6 +4,7 @@ import GRDB
 import InMemoryLogging
 import Logging
 import StratusSQLite
+import Synchronization
 import Testing
 
 @testable import StratusStorage
@@ -12,28 +13,77 @@ import Testing
     /// A checkpoint in the background opens its own connection, up to eight times in the life of a log. Saves pay for
     /// each statement that sets it up, and for reading the schema if it does.
     @Test func checkpointBesideWriterMovesLogWithTwoStatements() async throws {
+        try await withLongLog { log in
+            let size = try size(of: log.file)
+            let statements = log.folder.statements
+
+            log.writerIsIdle()
+            log.checkpointer.wait()
+
+            #expect(try self.size(of: log.file) >= size + 390_000)
+            let added = log.folder.statements - statements
+            #expect(added <= 2, "\(added)")
+        }
+    }
+
+    /// The writer becomes idle after its last write was answered, which may be after the database began to close.
+    @Test func writerThatIsIdleAfterCloseStartsNoCheckpoint() async throws {
+        try await withLongLog { log in
+            let size = try size(of: log.file)
+            log.checkpointer.close()
+            log.writerIsIdle()
+            log.checkpointer.wait()
+            #expect(try self.size(of: log.file) == size)
+        }
+    }
+
+    @Test func scheduledCheckpointDoesNotBeginAfterClose() async throws {
+        let scheduled = Mutex<[@Sendable () -> Void]>([])
+        let work = WorkThread.world { body in scheduled.withLock { $0.append(body) } }
+        try await withLongLog(work) { log in
+            let size = try size(of: log.file)
+            log.writerIsIdle()
+            log.checkpointer.close()
+            let checkpoints = scheduled.withLock { $0 }
+            #expect(checkpoints.count == 1)
+            for checkpoint in checkpoints { checkpoint() }
+            #expect(try self.size(of: log.file) == size)
+        }
+    }
+
+    /// A database whose log is long enough for a checkpoint.
+    private struct LongLog {
+        let folder: FaultFolder
+        let file: String
+        let writer: DatabaseQueue
+        let checkpointer: Checkpointer
+
+        func writerIsIdle() {
+            let readers = ReadingConnections(path: file, limit: 1) { [file] in
+                try DatabaseQueue(path: file)
+            }
+            writer.inDatabase { checkpointer.writerIsIdle($0, readers) }
+        }
+    }
+
+    private func withLongLog(
+        _ work: WorkThread = .disk, _ body: (LongLog) throws -> Void
+    ) async throws {
         try await withTemporaryFolder(isMade: true) { path in
             let folder = FaultFolder(path)
             let file = path + "/alice.sqlite"
             let writer = try writer(of: file)
             let checkpointer = Checkpointer(
                 path: file, limits: .with { $0.logPagesBeforeCheckpoint = 1 },
-                logger: Logger(label: "test"))
+                logger: Logger(label: "test"), work: work)
             try writer.inDatabase { writer in
                 try checkpointer.observe(writer)
                 try writer.execute(sql: "CREATE TABLE filled (bytes BLOB)")
                 try writer.checkpoint(.truncate)
                 try writer.execute(sql: "INSERT INTO filled VALUES (zeroblob(400000))")
             }
-            let size = try size(of: file)
-            let statements = folder.statements
-
-            let readers = ReadingConnections(path: file, limit: 1) { try DatabaseQueue(path: file) }
-            writer.inDatabase { checkpointer.writerIsIdle($0, readers) }
-            checkpointer.wait()
-
-            #expect(try self.size(of: file) >= size + 390_000)
-            #expect(folder.statements - statements <= 2, "\(folder.statements - statements)")
+            try body(
+                LongLog(folder: folder, file: file, writer: writer, checkpointer: checkpointer))
             try writer.close()
         }
     }

@@ -129,6 +129,10 @@ extension ModelTransaction {
         return ZoneCounts(records: rows.count, tombstones: rows.count(where: \.isDeleted))
     }
 
+    func tombstoneCounts() -> [ZoneRow.Key: Int] {
+        Dictionary(grouping: model.records.filter(\.isDeleted), by: \.zone).mapValues(\.count)
+    }
+
     func oldTombstones(before milliseconds: Int64, in zone: ZoneRow.Key, limit: Int) -> Int64? {
         model.records.filter { $0.zone == zone && $0.isDeleted }
             .sorted { $0.version < $1.version }

@@ -113,6 +113,8 @@ final class ModelTransaction: RecordTransaction {
         model.zones.filter { $0.deletion == nil }.sorted(by: \.name)
     }
 
+    func zoneCount() -> Int { model.zones.count }
+
     func zone(named name: String) -> ZoneRow? { model.zones.first { $0.name == name } }
 
     func zone(_ key: ZoneRow.Key) throws -> ZoneRow {
