@@ -57,16 +57,15 @@ extension AssetByteTransfer {
                 let blobs = try await storage.blobs(for: database)
                 var room = try await freeAssetBytes(at: address)
                 let kept = try await blobs.partialBytes(of: name)
-                guard kept[name.name] != nil || kept.count < settings.limits.uploadsPerUser else {
+                guard kept[name.name] != nil || kept.count < limits.uploadsPerUser else {
                     throw RequestFailure(
-                        .tooManyUploads(limit: settings.limits.uploadsPerUser),
-                        unreadBody: .refused)
+                        .tooManyUploads(limit: limits.uploadsPerUser), unreadBody: .refused)
                 }
                 // No row counts the kept bytes of other uploads yet.
                 room.take(kept.reduce(0) { $0 + ($1.key == name.name ? 0 : $1.value) })
                 let partial = try await blobs.partial(name)
                 guard partial.sizeBytes == offset else {
-                    try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+                    try await partial.leave(atMilliseconds: world.nowMilliseconds())
                     return .otherOffset(partial.sizeBytes)
                 }
                 return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
@@ -108,7 +107,7 @@ extension AssetByteTransfer {
                 body, to: partial, after: kept, of: database, &digest, room, by: mover,
                 keepsPart: true)
             guard isLast else {
-                try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+                try await partial.leave(atMilliseconds: world.nowMilliseconds())
                 return .kept(sizeBytes)
             }
             let new = try await keep(partial, digest, sizeBytes: sizeBytes, at: address)
@@ -121,7 +120,7 @@ extension AssetByteTransfer {
             if Self.endsUpload(error) {
                 await partial.discard()
             } else {
-                try await partial.leave(atMilliseconds: settings.world.nowMilliseconds())
+                try await partial.leave(atMilliseconds: world.nowMilliseconds())
             }
             throw error
         }

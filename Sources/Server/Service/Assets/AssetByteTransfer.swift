@@ -10,7 +10,9 @@ import StratusWire
 /// There is no ``RequestContext`` here: these requests go to no endpoint, so no fault changes their limits, and their
 /// bytes may arrive for hours, so they have no single moment. Limits and time are the service's.
 struct AssetByteTransfer: Sendable {
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
+    let logger: Logger
     let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
@@ -46,7 +48,7 @@ struct AssetByteTransfer: Sendable {
     func uploadAddress(_ token: String) async throws -> (UploadAddress, TokenSigner) {
         let signer = try await signerSource.signer()
         guard let address = UploadAddress(text: token, signer: signer),
-            settings.world.nowMilliseconds() < address.endMilliseconds
+            world.nowMilliseconds() < address.endMilliseconds
         else { throw RequestFailure(.unknownUploadAddress, unreadBody: .refused) }
         return (address, signer)
     }
@@ -55,15 +57,15 @@ struct AssetByteTransfer: Sendable {
     /// there is room for.
     func checkSize(_ bytes: Int64, after kept: Int64, _ room: UploadRoom) throws {
         // The client may announce any number.
-        guard bytes <= settings.limits.assetBytes - kept else {
+        guard bytes <= limits.assetBytes - kept else {
             throw RequestFailure(
-                .assetTooLarge(limitBytes: settings.limits.assetBytes), unreadBody: .tooLarge)
+                .assetTooLarge(limitBytes: limits.assetBytes), unreadBody: .tooLarge)
         }
         guard bytes <= room.bytes - kept else { throw room.refusal(ofBytes: kept + bytes) }
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
-        charge(sender, cost: settings.limits.cost(ofBytes: Int(bytes)))
+        charge(sender, cost: limits.cost(ofBytes: Int(bytes)))
     }
 
     private func charge(_ sender: Throttle.Sender, cost: Double) {
@@ -83,8 +85,8 @@ struct AssetByteTransfer: Sendable {
         asset.receipt = UploadReceipt(
             databaseMark: ChangeToken.mark(of: address.database), zoneName: address.zoneName,
             user: address.user, sha256: row.blob.sha256,
-            endMilliseconds: settings.world.nowMilliseconds()
-                + Int64(settings.limits.assetReceiptSeconds * 1_000),
+            endMilliseconds: world.nowMilliseconds()
+                + Int64(limits.assetReceiptSeconds * 1_000),
             fileName: fileName
         ).text(signedBy: signer)
         return AssetsUpload.Uploaded(singleFile: asset)
@@ -118,12 +120,12 @@ struct AssetByteTransfer: Sendable {
     ) throws -> UploadRoom {
         let database = address.database
         let quota = Quota(
-            database.tenant, limits: settings.limits, recordBytes: try reader.recordBytes,
+            database.tenant, limits: limits, recordBytes: try reader.recordBytes,
             assetBytes: try reader.assetBytes)
         let work = RequestWork()
         let bytes = try unclaimedUploads.room(
             for: address.user, in: database, freeBytes: quota.freeAssetBytes,
-            largestBytes: settings.limits.assetBytes, reader, work, lookedUp: &lookedUp)
+            largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
             charge(.user(address.user, in: database.containerAddress), cost: work.cost)
         }
@@ -194,7 +196,7 @@ struct AssetByteTransfer: Sendable {
             // It is replaced, too.
         }
         guard let reader = try await blobs.open(new) else { return }
-        settings.logger.warning(
+        logger.warning(
             "An asset's file was damaged or missing; an upload of the same content replaces it.",
             metadata: ["asset": "\(StoredAssets.text(of: stored.blob))"])
         let writer = try await blobs.begin()
@@ -207,7 +209,7 @@ struct AssetByteTransfer: Sendable {
                 offset += Int64(bytes.count)
             }
             try await writer.keep(
-                as: stored.blob, atMilliseconds: settings.world.nowMilliseconds())
+                as: stored.blob, atMilliseconds: world.nowMilliseconds())
         } catch {
             await writer.discard()
             throw error
@@ -251,11 +253,11 @@ struct AssetByteTransfer: Sendable {
     func keep(
         _ writer: any BlobWriter, _ digest: SHA256, sizeBytes: Int64, at address: UploadAddress
     ) async throws -> AssetRow {
-        let now = settings.world.nowMilliseconds()
+        let now = world.nowMilliseconds()
         let blob = BlobName(
             sha256: Array(digest.finalize()),
             generation: UnclaimedUploads.generation(
-                of: address.user, in: address.database, random: settings.world.randomNumber()))
+                of: address.user, in: address.database, random: world.randomNumber()))
         try await writer.keep(as: blob, atMilliseconds: now)
         return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
     }
@@ -266,7 +268,7 @@ struct AssetByteTransfer: Sendable {
     ) async throws -> AssetDownload {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
-            settings.world.nowMilliseconds() < address.endMilliseconds,
+            world.nowMilliseconds() < address.endMilliseconds,
             let reader = try await storage.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress

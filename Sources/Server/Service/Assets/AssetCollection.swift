@@ -19,7 +19,8 @@ public struct AssetCollection: Hashable, Sendable {
 
 /// Removes assets that no record holds.
 struct AssetCollector: Sendable {
-    let settings: ServiceSettings
+    let limits: Limits
+    let world: World
     let storage: any StorageEngine
     let databases: Databases
     let errors: ErrorTranslation
@@ -28,7 +29,7 @@ struct AssetCollector: Sendable {
     func run() async {
         while true {
             do {
-                try await settings.world.sleep(settings.limits.assetCollectionSeconds)
+                try await world.sleep(limits.assetCollectionSeconds)
             } catch {
                 // The sleep throws only when the task is cancelled: then the work ends.
                 return
@@ -67,11 +68,11 @@ struct AssetCollector: Sendable {
     ) async throws {
         let store = try await databases.store(for: database)
         let blobs = try await storage.blobs(for: database)
-        let now = settings.world.nowMilliseconds()
-        let limit = settings.limits.assetsPerCollection
+        let now = world.nowMilliseconds()
+        let limit = limits.assetsPerCollection
         // For assets that were released since the last collection, the time counts from now.
         try await store.write { try $0.touchUnreferencedAssets(atMilliseconds: now) }
-        let cutoff = now - Int64(settings.limits.unreferencedAssetSeconds * 1_000)
+        let cutoff = now - Int64(limits.unreferencedAssetSeconds * 1_000)
         while !Task.isCancelled {
             // Rows first: a crash in between leaves a blob without a row, never a row without its blob.
             let taken = try await store.write {
@@ -85,9 +86,9 @@ struct AssetCollector: Sendable {
             guard taken.count == limit else { break }
         }
         // Even when assets are kept for a short time only: the row of a new blob may not be written yet.
-        let uploadSeconds = settings.limits.assetUploadSeconds
+        let uploadSeconds = limits.assetUploadSeconds
         // Uploads that were not continued. Their address has expired.
-        let left = max(uploadSeconds, settings.limits.uploadAddressSeconds)
+        let left = max(uploadSeconds, limits.uploadAddressSeconds)
         try await blobs.removePartials(leftBefore: now - Int64(left * 1_000))
         try await collectOrphans(
             blobs, store, keptBefore: min(cutoff, now - Int64(uploadSeconds * 1_000)),

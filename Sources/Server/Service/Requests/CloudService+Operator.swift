@@ -66,7 +66,7 @@ extension CloudService {
 
     private var assetCollector: AssetCollector {
         AssetCollector(
-            settings: settings, storage: storage, databases: components.databases,
-            errors: components.errors)
+            limits: settings.limits, world: settings.world, storage: storage,
+            databases: components.databases, errors: components.errors)
     }
 }

@@ -215,7 +215,8 @@ public final class CloudService: Sendable {
 
     private var assetTransfer: AssetByteTransfer {
         AssetByteTransfer(
-            settings: settings, storage: storage, databases: components.databases,
+            limits: settings.limits, world: settings.world, logger: settings.logger,
+            storage: storage, databases: components.databases,
             signerSource: components.signerSource, heavy: pipeline.heavy, meter: pipeline.meter,
             uploads: components.uploads, unclaimedUploads: components.unclaimedUploads)
     }
