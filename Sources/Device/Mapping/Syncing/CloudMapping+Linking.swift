@@ -77,18 +77,14 @@ extension CloudMapping {
         ledger.isDeleted(reference.target.recordTypeName, name)
     }
 
-    /// Notes the references of objects that were filled without them.
-    func noteUnloaded<E: CloudEntity>(_ type: E.Type, _ record: CKRecord, _ object: Any?) throws {
-        guard let entity = object as? E else { return }
-        var unlinked: SyncLedger.UnlinkedNames = [:]
-        for reference in E.cloudMap.references
-        where reference.isList || reference.objects(of: entity).isEmpty {
-            let held = Set(reference.names(of: entity))
-            unlinked[reference.name] = reference.unlinked(entity, in: record) {
-                !held.contains($0) && !isDeleted($0, reference)
-            }
+    /// Adds the objects that an object refers to, so that it keeps those that its record still names.
+    func addHeldTargets<E: CloudEntity>(
+        of type: E.Type, _ name: String, to objects: inout [String: any CloudEntity]
+    ) {
+        guard let entity = objects[name] as? E else { return }
+        for target in E.cloudMap.references.flatMap({ $0.objects(of: entity) }) {
+            if let held = target.cloudID, objects[held] == nil { objects[held] = target }
         }
-        try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)
     }
 
     /// Links objects of a type to objects that have arrived since they were filled.

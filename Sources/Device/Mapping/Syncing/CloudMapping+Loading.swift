@@ -44,11 +44,12 @@ extension CloudMapping {
                 if let links { filled.append((record, links)) }
             }
             guard fetchReferences else {
+                // The objects keep what they hold of their records' references, and the rest is noted below.
                 for (record, _) in filled {
                     guard let type = entityType(named: record.recordType) else { continue }
-                    try noteUnloaded(type, record, objects[record.recordID.recordName])
+                    addHeldTargets(of: type, record.recordID.recordName, to: &objects)
                 }
-                return objects
+                break
             }
             for record in level {
                 guard let type = entityType(named: record.recordType) else { continue }
