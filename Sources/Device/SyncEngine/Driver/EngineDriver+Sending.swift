@@ -309,8 +309,11 @@ extension EngineDriver {
         }
         let dispositions = classify(changes, failures, round)
         let serverRecords = failures.compactMap { $0?.serverRecord }
+        let missing = zip(changes, failures).filter { $1?.isZoneMissing == true }
         state.update { ledger in
             ledger.resolve(changes, dispositions)
+            // The app learns from the failure that the zone is gone, and may create it again.
+            for (change, _) in missing { ledger.forgetGeneration(of: change.id.zoneID) }
             for record in serverRecords {
                 ledger.noteConflicting(RecordID(record.recordID), type: record.recordType)
             }

@@ -20,6 +20,8 @@ struct EngineLedger: Sendable {
     var databaseToken: String?
     var zoneTokens: [ZoneID: String] = [:]
     var zonesToFetch: [ZoneID] = []
+    /// How often each zone was created, as far as the service has said so.
+    private(set) var zoneGenerations: [ZoneID: Int64] = [:]
     /// Records, by name with their types, that arrived with conflicts from zones that were never
     /// fetched. A first fetch does not report earlier deletions: those of these records that it
     /// does not contain were deleted.
@@ -160,11 +162,31 @@ struct EngineLedger: Sendable {
         return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
     }
 
+    /// The zones that were deleted and created again since their generations were noted.
+    func recreated(_ generations: [ZoneID: Int64]) -> [ZoneID] {
+        generations.keys.filter { zone in
+            guard let known = zoneGenerations[zone], let current = generations[zone] else {
+                return false
+            }
+            return known < current
+        }.sorted { ($0.name, $0.ownerName) < ($1.name, $1.ownerName) }
+    }
+
+    /// Notes the generations of existing zones, and forgets how far those were fetched that were created again.
+    mutating func note(_ generations: [ZoneID: Int64]) {
+        for zone in recreated(generations) { forget(zone) }
+        zoneGenerations.merge(generations) { $1 }
+    }
+
+    /// Forgets how often a zone was created that is missing: its deletion is not reported again if it is created again.
+    mutating func forgetGeneration(of zone: ZoneID) { zoneGenerations[zone] = nil }
+
     /// Goes back to what had been fetched in an earlier state; the pending changes stay.
     mutating func rewind(to earlier: EngineLedger) {
         databaseToken = earlier.databaseToken
         zoneTokens = earlier.zoneTokens
         zonesToFetch = earlier.zonesToFetch
+        zoneGenerations = earlier.zoneGenerations
         conflictingRecords = earlier.conflictingRecords
     }
 
@@ -172,6 +194,7 @@ struct EngineLedger: Sendable {
     mutating func forget(_ zone: ZoneID) {
         conflictingRecords[zone] = nil
         zoneTokens[zone] = nil
+        zoneGenerations[zone] = nil
         zonesToFetch.removeAll { $0 == zone }
     }
 

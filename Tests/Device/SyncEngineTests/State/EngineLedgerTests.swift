@@ -56,6 +56,7 @@ extension ZoneID {
         ledger.zoneTokens = [.list: "l", .other: "o"]
         ledger.zonesToFetch = [.other]
         ledger.subscriptionID = "s"
+        ledger.note([.list: 1, .other: 2])
         _ = ledger.account(is: "_ida")
         let data = try JSONEncoder().encode(ledger)
         let again = try JSONDecoder().decode(EngineLedger.self, from: data)
@@ -63,6 +64,7 @@ extension ZoneID {
         #expect(again.databaseToken == "d" && again.zoneTokens == [.list: "l", .other: "o"])
         #expect(again.zonesToFetch == [.other] && again.subscriptionID == "s")
         #expect(again.userRecordName == "_ida")
+        #expect(again.zoneGenerations == [.list: 1, .other: 2])
     }
 
     @Test func onlyFirstSignInKeepsPendingChanges() {
