@@ -51,7 +51,7 @@ extension CloudMapping {
                         try await source.refuseIfHidden(node.name)
                         throw MappingError.gone(node.name)
                     }
-                    if let item = try outgoingItem(node, bases[node.name], sending) {
+                    if let item = try await outgoingItem(node, bases[node.name], sending) {
                         outgoing.append(item)
                     }
                 } catch {
@@ -98,7 +98,8 @@ extension CloudMapping {
 
     /// Reads an object into a record; nil when the record's own change is newer and must win.
     private func outgoingItem<E: CloudEntity>(
-        _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending
+        _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending,
+        ignored: Set<String>
     ) throws -> Outgoing? {
         let map = E.cloudMap
         let ticket = state.withLock { $0.takeTicket() }
@@ -111,7 +112,8 @@ extension CloudMapping {
         {
             return nil
         }
-        let wanted = try map.record(of: entity, recordID(node.name), mapping: self)
+        let wanted = try map.record(
+            of: entity, recordID(node.name), base: base, ignored: ignored, mapping: self)
         let record =
             base ?? CKRecord(recordType: map.recordType, recordID: recordID(node.name))
         guard record.recordType == map.recordType else {
@@ -141,8 +143,9 @@ extension CloudMapping {
 
     private func outgoingItem(
         _ node: EntityGraph.Node, _ base: CKRecord?, _ sending: Sending
-    ) throws -> Outgoing? {
-        try outgoingItem(node, node.entity, base, sending)
+    ) async throws -> Outgoing? {
+        let ignored = try await ignoredRows(of: node.entity)
+        return try outgoingItem(node, node.entity, base, sending, ignored: ignored)
     }
 
     private func confirm(

@@ -44,7 +44,7 @@ extension CloudMapping {
                 outdated.insert(name)
                 continue
             }
-            switch try verdict(object, record, name, in: round) {
+            switch try await verdict(object, record, name, in: round) {
             case .updated: comparison.updated.append(record)
             case .agreed: comparison.agreed.append(record)
             case .upload:
@@ -94,7 +94,7 @@ extension CloudMapping {
     /// The newest change date wins; at equal dates the cloud's record wins, if it differs.
     private func verdict<E: CloudEntity>(
         _ object: E, _ record: CKRecord, _ name: String, in round: SyncRound
-    ) throws -> Verdict {
+    ) async throws -> Verdict {
         let map = E.cloudMap
         let known = ledger.known(map.recordType, name)
         let (mine, theirs) = (object.changeMilliseconds, map.changeMilliseconds(of: record))
@@ -109,7 +109,9 @@ extension CloudMapping {
         }
         if (mine ?? .min) > (theirs ?? .min) { return .upload }
         if mine == theirs {
-            return try map.differs(object, record, mapping: self) ? .updated : .agreed
+            let ignored = try await ignoredRows(of: object)
+            return try map.differs(object, record, ignored: ignored, mapping: self)
+                ? .updated : .agreed
         }
         return .updated
     }

@@ -24,6 +24,7 @@ extension CloudMapping {
         let name = record.recordID.recordName
         let map = E.cloudMap
         guard !map.references.isEmpty, var entity = objects[name] as? E else { return }
+        let ignored = try await ignoredRows(of: entity)
         // The app may have edited a row while its targets were fetched.
         if !E.isReference, let row = try await store.fetch(type, syncID: name),
             row.changeMilliseconds ?? .min > entity.changeMilliseconds ?? .min
@@ -38,7 +39,8 @@ extension CloudMapping {
             isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
                 for (reference, before) in zip(map.references, links)
                 where Links(reference, entity) == before {
-                    let content = filling(reference, of: entity, record, targets)
+                    let content = filling(
+                        reference, of: entity, record, targets, ignored: ignored)
                     reference.fill(&entity, content)
                     unlinked[reference.name] = reference.unlinked(entity, in: record) {
                         targets[$0] == nil && !isDeleted($0, reference)
@@ -54,13 +56,28 @@ extension CloudMapping {
         announce(E.self, name)
     }
 
+    /// The names of ignored rows to which a row refers weakly and which this device has never found in the cloud. The
+    /// service refuses a weak reference to a missing record.
+    func ignoredRows<E: CloudEntity>(of entity: E) async throws -> Set<String> {
+        var ignored: Set<String> = []
+        for reference in E.cloudMap.references where reference.target.isWeakTarget {
+            guard case .names(let names) = reference.read(entity) else { continue }
+            for name in names where ledger.known(reference.target.recordTypeName, name) == nil {
+                if let row = try await store.fetch(reference.target, syncID: name), isIgnored(row) {
+                    ignored.insert(name)
+                }
+            }
+        }
+        return ignored
+    }
+
     /// A record's targets, and the ignored objects that the property holds, which are in no record.
     private func filling<E: CloudEntity>(
         _ reference: MappedReference<E>, of entity: E, _ record: CKRecord,
-        _ targets: [String: any CloudEntity]
+        _ targets: [String: any CloudEntity], ignored: Set<String>
     ) -> MappedReference<E>.Filling {
         var filling = MappedReference<E>.Filling(
-            names: reference.names(in: record), objects: targets)
+            names: reference.names(in: record, keeping: ignored, of: entity), objects: targets)
         for (place, object) in reference.objects(of: entity).enumerated()
         where isIgnored(object) && (reference.isList || filling.names.isEmpty) {
             // No name begins with a space.

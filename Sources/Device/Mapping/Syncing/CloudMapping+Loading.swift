@@ -91,6 +91,7 @@ extension CloudMapping {
         let map = E.cloudMap
         let theirs = map.changeMilliseconds(of: record) ?? .min
         let known = ledger.known(map.recordType, name)?.changed
+        let ignored = try await ignoredRows(of: entity)
         var isFilled = false
         while !isFilled {
             let mine = entity.changeMilliseconds
@@ -105,8 +106,8 @@ extension CloudMapping {
                 for reference in map.references
                 where !reference.isList && reference.objects(of: entity).isEmpty {
                     // Rows store the name, whether or not its row is here.
-                    reference.fill(
-                        &entity, .init(names: reference.names(in: record), objects: objects))
+                    let names = reference.names(in: record, keeping: ignored, of: entity)
+                    reference.fill(&entity, .init(names: names, objects: objects))
                 }
             }
         }
