@@ -29,6 +29,8 @@ public final class CloudMapping: Sendable {
         /// The objects that were created from records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
+        /// Whether this process has requested again the records that were set aside.
+        var hasRetriedUnreadable = false
         /// The last failure since the sync of the recovery began.
         var laterFailure: CKError?
     }

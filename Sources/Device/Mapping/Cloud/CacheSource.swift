@@ -18,13 +18,13 @@ struct CacheSource: RecordSource {
 
     func prepare() async throws {}
 
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+    func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         var found: [String: CKRecord] = [:]
         for name in names {
             found[name] = try await cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
         }
         if withFiles { await fetchFiles(of: Array(found.values)) }
-        return found
+        return NamedRecords(records: found)
     }
 
     /// Downloads the missing files of assets, if they are available now.

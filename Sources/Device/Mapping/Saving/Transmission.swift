@@ -37,8 +37,8 @@ extension CloudMapping {
             ledger.known(type(of: $0.entity).recordTypeName, $0.name) != nil
         }
         let names = known.map(\.name)
-        var bases =
-            names.isEmpty ? [:] : try await source.records(named: names, withFiles: false)
+        let found = try await source.records(named: names, withFiles: false)
+        var bases = found.records
         var pending = nodes
         let isThere = Set(known.map(\.key))
         var round = 0
@@ -48,8 +48,7 @@ extension CloudMapping {
             for node in pending {
                 do {
                     guard bases[node.name] != nil || !isThere.contains(node.key) else {
-                        try await source.refuseIfHidden(node.name)
-                        throw MappingError.gone(node.name)
+                        throw try await absence(of: node.name, from: found)
                     }
                     if let item = try await outgoingItem(node, bases[node.name], sending) {
                         outgoing.append(item)
@@ -94,6 +93,13 @@ extension CloudMapping {
             reports += try await confirm(saved)
         }
         if let failure = reports.failure { throw failure }
+    }
+
+    /// Why the current record of an object is not among the records that were found.
+    private func absence(of name: String, from found: NamedRecords) async throws -> MappingError {
+        if let error = found.unreadable[name] { return MappingError.unreadable(name, error) }
+        try await source.refuseIfHidden(name)
+        return MappingError.gone(name)
     }
 
     /// Reads an object into a record; nil when the record's own change is newer and must win.
@@ -204,7 +210,7 @@ extension CloudMapping {
             // A target that the cloud never had was not deleted.
             let names = targets(of: reference, in: entity).filter { ledger.known(type, $0) != nil }
             let there = try await source.records(named: names, withFiles: false)
-            let gone = names.filter { there[$0] == nil }
+            let gone = names.filter { there.records[$0] == nil && there.unreadable[$0] == nil }
             try ledger.setDeleted(type, gone, isPending: false)
             isAny = isAny || !gone.isEmpty
         }
@@ -225,14 +231,14 @@ extension CloudMapping {
 
 extension [SaveReport] {
     /// The last root's error, otherwise that of an object that a root refers to, except for deleted
-    /// ones and those that a newer version of the app wrote, which are reported only to the store.
+    /// ones and those that this version of the app cannot read, which are reported only to the store.
     fileprivate var failure: (any Error)? {
         if let root = last(where: { $0.isRoot && $0.error != nil }) { return root.error }
         let links = filter { report in
-            report.error.map {
-                ($0 as? MappingError)?.code != .deleted
-                    && ($0 as? CacheError)?.code != .newerRecord
-            } ?? false
+            guard let error = report.error else { return false }
+            let code = (error as? MappingError)?.code
+            return code != .deleted && code != .unreadable
+                && (error as? CacheError)?.code != .newerRecord
         }
         guard let link = links.first else { return nil }
         return MappingError(

@@ -6,23 +6,17 @@ extension CloudMapping {
     {
         let map = E.cloudMap
         let knownNames = round.knownNames[map.recordType] ?? []
-        let remote = try await remoteChanges(ofType: map.recordType, in: round)
+        var remote = try await remoteChanges(ofType: map.recordType, in: round)
         let entries = round.entries[map.recordType] ?? [:]
-        let hidden = remote.hiddenNames
+        let unreadable = try setAside(
+            from: &remote, ofType: map.recordType, deleted: Set(entries.keys), in: round)
+        let hidden = remote.hiddenNames.union(unreadable.names)
         var comparison = TypeComparison(
-            deletions: ledger.pendingDeletions(map.recordType).filter { !hidden.contains($0) },
-            entryNames: entries.values.sorted(), mark: remote.mark)
-        var objects: [String: E] = [:]
-        var ignored: Set<String> = []
-        for object in try await store.all(type) {
-            if isIgnored(object) {
-                if let name = object.cloudID { ignored.insert(name) }
-            } else {
-                // A record's name never begins with a space.
-                let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
-                objects[try own ?? self.name(object)] = object
-            }
-        }
+            deletions: ledger.pendingDeletions(map.recordType).filter {
+                !remote.hiddenNames.contains($0)
+            }, entryNames: entries.values.sorted(), readableNames: unreadable.formerNames,
+            mark: remote.mark)
+        let (objects, ignored) = try await objectsByName(type, in: round)
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
         // Objects to send unedited: their fetched record is older, or they lose references to deleted objects.
@@ -71,6 +65,24 @@ extension CloudMapping {
         }
         comparison.deletedNames.sort()
         return comparison
+    }
+
+    /// The objects of a type, and the names of those that are ignored.
+    private func objectsByName<E: CloudEntity>(
+        _ type: E.Type, in round: SyncRound
+    ) async throws -> (objects: [String: E], ignored: Set<String>) {
+        var objects: [String: E] = [:]
+        var ignored: Set<String> = []
+        for object in try await store.all(type) {
+            if isIgnored(object) {
+                if let name = object.cloudID { ignored.insert(name) }
+            } else {
+                // A record's name never begins with a space.
+                let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
+                objects[try own ?? self.name(object)] = object
+            }
+        }
+        return (objects, ignored)
     }
 
     /// Whether a record weakly refers to a deleted one; possible in a cache, not at the service.

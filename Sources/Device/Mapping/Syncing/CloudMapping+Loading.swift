@@ -141,7 +141,7 @@ extension CloudMapping {
         let there = Set(found.map(\.recordID.recordName))
         found += try await source.records(
             named: names.subtracting(there).sorted(), withFiles: true
-        ).values
+        ).records.values
         // Sorted, so that the order is always the same.
         return found.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }

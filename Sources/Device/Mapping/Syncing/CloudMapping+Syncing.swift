@@ -9,8 +9,9 @@ extension CloudMapping {
     ///
     /// Without a connection it throws, and a sync follows automatically when there is one; see
     /// ``networkIsBack()``. If the sync of a type fails for another reason, as with an object that the service refuses,
-    /// the other types are synced before it throws. From inside a callback of the store it throws `insideCallback`,
-    /// because it would wait for itself.
+    /// the other types are synced before it throws. A record that this version of the app cannot read is set aside, and
+    /// the first sync that finds it throws `unreadable` after it has synced everything else. From inside a callback of
+    /// the store it throws `insideCallback`, because it would wait for itself.
     ///
     /// - Parameters:
     ///   - specific: the types to sync; nil means all.
@@ -46,7 +47,8 @@ extension CloudMapping {
                 let failure = try await engaged(in: .syncing) {
                     let first = try await syncEach(wanted, in: round)
                     for type in types { try await linkArrived(type) }
-                    return first
+                    let unreadable = round.withState { MappingError.unreadable($0.unreadable) }
+                    return first ?? unreadable
                 }
                 try await source.exchange()
                 if let failure { throw failure }
@@ -76,7 +78,8 @@ extension CloudMapping {
         return SyncRound(
             isForced: isForced, isDry: isDry, ticket: ticket,
             knownNames: Dictionary(names) { $1 },
-            entries: try await entriesForThisDevice())
+            entries: try await entriesForThisDevice(),
+            readableAgain: try await readableAgain(of: types))
     }
 
     /// Syncs types. One whose sync fails, as with an object that the service refuses, does not keep the others from
@@ -135,6 +138,7 @@ extension CloudMapping {
             )
         }
         try ledger.setKnown(map.recordType, Dictionary(known) { $1 })
+        try noteReadable(comparison.readableNames, ofType: map.recordType)
         try ledger.setDeleted(map.recordType, comparison.deletedNames, isPending: false)
         if let mark = comparison.mark { try ledger.set("mark \(map.recordType)", mark) }
         try check(try await source.modify(saving: [], deleting: comparison.entryNames))
