@@ -59,7 +59,7 @@ extension EngineLedger: Codable {
             ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName)
         }
         .map { Token(zone: number($0.key), text: $0.value) }
-        var changes = inFlight
+        var changes = inFlight.filter { !withdrawn.contains($0.key) }
         for (id, change) in pending { changes[id] = change }
         let records = changes.values.map {
             Record(name: $0.id.name, zone: number($0.id.zoneID), kind: $0.kind.rawValue)

@@ -32,6 +32,8 @@ struct EngineLedger: Sendable {
 
     private(set) var pending: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var inFlight: OrderedDictionary<RecordID, PendingChange> = [:]
+    /// Changes in flight that the app has removed: they are not sent again if they fail.
+    private(set) var withdrawn: Set<RecordID> = []
     private(set) var pendingZones: OrderedDictionary<ZoneID, ZoneChange> = [:]
     /// The zones that the app creates with the encryption scope `.perZone`.
     var zonesEncryptedAsOne: Set<ZoneID> = []
@@ -62,7 +64,11 @@ struct EngineLedger: Sendable {
         let unwanted = Dictionary(changes.map { ($0.id, Set([$0.kind])) }) { $0.union($1) }
         let count = pending.count
         pending.removeAll { unwanted[$0.key]?.contains($0.value.kind) ?? false }
-        return pending.count < count
+        let withdrawnCount = withdrawn.count
+        for (id, kinds) in unwanted {
+            if let sent = inFlight[id], kinds.contains(sent.kind) { withdrawn.insert(id) }
+        }
+        return pending.count < count || withdrawn.count > withdrawnCount
     }
 
     @discardableResult
@@ -102,6 +108,7 @@ struct EngineLedger: Sendable {
         var taken: Set<RecordID> = []
         for change in changes {
             inFlight[change.id] = change
+            withdrawn.remove(change.id)
             if let known = pending[change.id], known.kind == change.kind,
                 known.generation <= askedCount
             {
@@ -112,13 +119,14 @@ struct EngineLedger: Sendable {
     }
 
     /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
-    /// changed the record meanwhile.
+    /// changed the record or removed the change meanwhile.
     mutating func resolve(_ changes: [PendingChange], _ dispositions: [ItemDisposition]) {
         for (change, disposition) in zip(changes, dispositions).reversed() {
             inFlight[change.id] = nil
+            let isWithdrawn = withdrawn.remove(change.id) != nil
             switch disposition {
             case .pending, .countAttempt:
-                if pending[change.id] == nil {
+                if pending[change.id] == nil, !isWithdrawn {
                     pending.updateValue(change, forKey: change.id, insertingAt: 0)
                 }
             case .confirmed, .conflict, .deletedElsewhere, .setAside: break

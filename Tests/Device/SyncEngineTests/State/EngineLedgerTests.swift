@@ -41,6 +41,26 @@ extension ZoneID {
         #expect(ledger.pending[a]?.kind == .delete && ledger.pending.count == 1)
     }
 
+    /// As when a person undoes a deletion while its request waits for a network.
+    @Test func changeRemovedInFlightIsNotSentAgain() throws {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .delete), (id: b, kind: .delete)])
+        ledger.send([change(a, .delete), change(b, .delete)], askedAt: ledger.additionCount)
+        let isRemoved = ledger.remove([(id: a, kind: .delete), (id: b, kind: .save)])
+        #expect(isRemoved)
+        let data = try JSONEncoder().encode(ledger)
+        let restarted = try JSONDecoder().decode(EngineLedger.self, from: data)
+        #expect(Array(restarted.pending.keys) == [b])
+        ledger.resolve(
+            [change(a, .delete), change(b, .delete)], [.pending, .pending])
+        #expect(Array(ledger.pending.keys) == [b] && ledger.withdrawn.isEmpty)
+        // Added again, it is a change like others.
+        ledger.add([(id: a, kind: .delete)])
+        ledger.send([change(a, .delete)], askedAt: ledger.additionCount)
+        ledger.resolve([change(a, .delete)], [.pending])
+        #expect(Array(ledger.pending.keys) == [a, b])
+    }
+
     @Test func sentSaveKeepsPendingDelete() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .delete)])
