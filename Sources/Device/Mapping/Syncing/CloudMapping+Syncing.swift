@@ -141,10 +141,15 @@ extension CloudMapping {
         try noteReadable(comparison.readableNames, ofType: map.recordType)
         try ledger.setDeleted(map.recordType, comparison.deletedNames, isPending: false)
         if let mark = comparison.mark { try ledger.set("mark \(map.recordType)", mark) }
-        try check(try await source.modify(saving: [], deleting: comparison.entryNames))
+        var failure: (any Error)?
+        try await attempt(&failure) {
+            try check(try await source.modify(saving: [], deleting: comparison.entryNames))
+        }
         if !comparison.deletions.isEmpty {
-            try await holding([map.recordType]) {
-                try await deleteRecords(comparison.deletions, ofType: map.recordType)
+            try await attempt(&failure) {
+                try await holding([map.recordType]) {
+                    try await deleteRecords(comparison.deletions, ofType: map.recordType)
+                }
             }
         }
         if !comparison.uploads.isEmpty {
@@ -157,6 +162,23 @@ extension CloudMapping {
             }
             await notifyStore(reports)
         }
+        if let failure { throw failure }
         log.debug("finished", metadata: ["type": "\(E.self)"])
+    }
+
+    /// Does a part of the end of a sync. If the service refuses it, as the deletion of another user's record, the other
+    /// parts do not wait for it.
+    ///
+    /// - Parameter failure: the first refusal, which the sync throws at its end.
+    private func attempt(
+        _ failure: inout (any Error)?, _ body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch {
+            if Task.isCancelled || (error as? CKError)?.mayPass == true { throw error }
+            // Thrown by the caller.
+            failure = failure ?? error
+        }
     }
 }
