@@ -14,6 +14,8 @@ struct Outgoing: Sendable {
     var isOvertaken: Bool
     /// The digests of its files, by field.
     var digests: [String: String]
+    /// How many references to ignored objects the record lacks.
+    var ignoredCount: Int
 }
 
 extension CloudMapping {
@@ -136,7 +138,8 @@ extension CloudMapping {
             wanted, of: entity, to: record, fields: fields, isDated: !isOvertaken, mapping: self)
         return Outgoing(
             node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil,
-            isOvertaken: isOvertaken, digests: digests)
+            isOvertaken: isOvertaken, digests: digests,
+            ignoredCount: ignoredCount(of: entity, rows: ignored))
     }
 
     /// Whether a record has a later edit that this device has not applied yet.
@@ -179,6 +182,9 @@ extension CloudMapping {
         }
         for (item, record) in saved {
             try noteFiles(item.node.entity, record, item.digests)
+            if !item.isPart {
+                try noteIgnored(item.ignoredCount, ofType: record.recordType, item.node.name)
+            }
             // A save changes no row, and the app may have edited it meanwhile.
             if type(of: item.node.entity).isReference {
                 try await store.keep(item.node.entity)

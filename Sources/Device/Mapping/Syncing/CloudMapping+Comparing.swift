@@ -17,9 +17,10 @@ extension CloudMapping {
             }, entryNames: entries.values.sorted(), readableNames: unreadable.formerNames,
             mark: remote.mark)
         let (objects, ignored) = try await objectsByName(type, in: round)
+        let relinked = try await relinkedNames(of: objects)
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Objects to send unedited: their fetched record is older, or they lose references to deleted objects.
+        // Objects to send unedited: their record is older, lacks references, or has references to deleted objects.
         var outdated: Set<String> = []
         // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
@@ -34,7 +35,7 @@ extension CloudMapping {
             }
             let isNewer =
                 map.changeMilliseconds(of: record) ?? .min > object.changeMilliseconds ?? .min
-            if !isNewer, refersToGone(E.self, record) {
+            if !isNewer, relinked.contains(name) || refersToGone(E.self, record) {
                 outdated.insert(name)
                 continue
             }
@@ -59,7 +60,8 @@ extension CloudMapping {
         where !decided.contains(name) && !hidden.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
-            if isMissing || isNewer || outdated.contains(name) || isChanged(object, name) {
+            let isOutdated = outdated.contains(name) || relinked.contains(name)
+            if isMissing || isNewer || isOutdated || isChanged(object, name) {
                 comparison.uploads.append(object)
             }
         }

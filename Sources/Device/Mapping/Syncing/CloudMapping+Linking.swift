@@ -56,21 +56,6 @@ extension CloudMapping {
         announce(E.self, name)
     }
 
-    /// The names of ignored rows to which a row refers weakly and which this device has never found in the cloud. The
-    /// service refuses a weak reference to a missing record.
-    func ignoredRows<E: CloudEntity>(of entity: E) async throws -> Set<String> {
-        var ignored: Set<String> = []
-        for reference in E.cloudMap.references where reference.target.isWeakTarget {
-            guard case .names(let names) = reference.read(entity) else { continue }
-            for name in names where ledger.known(reference.target.recordTypeName, name) == nil {
-                if let row = try await store.fetch(reference.target, syncID: name), isIgnored(row) {
-                    ignored.insert(name)
-                }
-            }
-        }
-        return ignored
-    }
-
     /// A record's targets, and the ignored objects that the property holds, which are in no record.
     private func filling<E: CloudEntity>(
         _ reference: MappedReference<E>, of entity: E, _ record: CKRecord,
