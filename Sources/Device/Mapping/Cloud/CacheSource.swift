@@ -11,8 +11,10 @@ struct CacheSource: RecordSource {
     var tellsDeletions: Bool { true }
     var mayLackFiles: Bool { true }
 
-    /// The cache itself checks the account.
-    func userRecordName() async throws -> String? { nil }
+    /// The next user may get the same file of the cache, after the former one has signed out of it.
+    var learnsUserByExchange: Bool { true }
+
+    func userRecordName() async throws -> String? { try await cache.userRecordName() }
 
     func isPrepared() async throws -> Bool { true }
 

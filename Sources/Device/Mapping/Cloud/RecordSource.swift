@@ -8,7 +8,10 @@ protocol RecordSource: Sendable {
     /// Whether a record's asset may have no file because it was not fetched.
     var mayLackFiles: Bool { get }
 
-    /// The user who owns the records; nil for public ones.
+    /// Whether the user may be known only after ``exchange()``.
+    var learnsUserByExchange: Bool { get }
+
+    /// The user who owns the records; nil for public ones, and if it is not known yet.
     func userRecordName() async throws -> String?
     /// Whether the zone or schema that ``prepare()`` created still exists.
     func isPrepared() async throws -> Bool
@@ -38,6 +41,7 @@ protocol RecordSource: Sendable {
 
 extension RecordSource {
     var mayLackFiles: Bool { false }
+    var learnsUserByExchange: Bool { false }
 
     func refuseIfHidden(_ name: String) async throws {}
 }

@@ -43,6 +43,7 @@ extension CloudMapping {
                         "changes not exchanged; syncing with the local copy",
                         metadata: ["error": "\(error)"])
                 }
+                if source.learnsUserByExchange { try await checkAccount() }
                 let round = try await round(of: wanted, isForced: forced)
                 let failure = try await engaged(in: .syncing) {
                     let first = try await syncEach(wanted, in: round)
