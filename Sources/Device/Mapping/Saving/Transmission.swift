@@ -153,6 +153,11 @@ extension CloudMapping {
     private func outgoingItem(
         _ node: EntityGraph.Node, _ base: CKRecord?, _ sending: Sending
     ) async throws -> Outgoing? {
+        let kind: any CloudEntity.Type = type(of: node.entity)
+        if base == nil, kind.isReference, ledger.known(kind.recordTypeName, node.name) == nil {
+            // If the process ends before the answer, the next one would give the object another name and save it twice.
+            try await store.keep(node.entity)
+        }
         let ignored = try await ignoredRows(of: node.entity)
         return try outgoingItem(node, node.entity, base, sending, ignored: ignored)
     }
