@@ -128,7 +128,14 @@ extension EngineDriver {
     private func generationsToDelete(
         _ zoneIDs: [CKRecordZone.ID]
     ) throws -> [CKRecordZone.ID: Int64] {
-        guard !zoneIDs.isEmpty, let history else { return [:] }
+        guard !zoneIDs.isEmpty else { return [:] }
+        guard let history else {
+            let known = state.ledger.zoneGenerations
+            let named = zoneIDs.compactMap { zoneID in
+                known[ZoneID(zoneID)].map { (zoneID, $0) }
+            }
+            return Dictionary(named) { $1 }
+        }
         guard let generations = history.generationsToDelete(zoneIDs.map { ZoneID($0) }) else {
             throw CKError(
                 .serviceUnavailable,

@@ -180,9 +180,13 @@ struct EngineLedger: Sendable {
         }.sorted { ($0.name, $0.ownerName) < ($1.name, $1.ownerName) }
     }
 
-    /// Notes the generations of existing zones, and forgets how far those were fetched that were created again.
+    /// Notes the generations of existing zones. Of those that were created again it forgets how far they were fetched, and
+    /// a pending deletion, which is about the former zone.
     mutating func note(_ generations: [ZoneID: Int64]) {
-        for zone in recreated(generations) { forget(zone) }
+        for zone in recreated(generations) {
+            forget(zone)
+            if pendingZones[zone] == .delete { pendingZones[zone] = nil }
+        }
         zoneGenerations.merge(generations) { $1 }
     }
 

@@ -27,6 +27,24 @@ struct EngineRecreatedZoneTests {
         #expect(tablet.texts == ["b": "2", "c": "3"])
     }
 
+    /// The deletion of the zone was added before another device deleted it and created it again.
+    @Test(arguments: [false, true])
+    func deletionKeepsZoneThatWasRecreatedElsewhere(fetchesFirst: Bool) async throws {
+        let (phone, tablet) = try await EngineWorld().pair()
+        tablet.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
+        phone.engine.state.add(pendingDatabaseChanges: [.deleteZone(hutsID)])
+        try await phone.engine.sendChanges()
+        phone.makeZone()
+        phone.write("b", "2")
+        try await phone.engine.sendChanges()
+        if fetchesFirst { try await tablet.engine.fetchChanges() }
+        try await tablet.engine.sendChanges()
+        #expect(tablet.engine.state.pendingDatabaseChanges.isEmpty)
+        #expect(try await phone.database.record(for: hut("b"))["text"] as? String == "2")
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts["b"] == "2")
+    }
+
     /// The app has learned from a failed save that the zone is gone.
     @Test func zoneThatTheAppRecreatesIsNotReportedAsDeleted() async throws {
         let world = EngineWorld()
