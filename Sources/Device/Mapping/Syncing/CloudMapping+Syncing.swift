@@ -48,8 +48,9 @@ extension CloudMapping {
                 let failure = try await engaged(in: .syncing) {
                     let first = try await syncEach(wanted, in: round)
                     for type in types { try await linkArrived(type) }
-                    let unreadable = round.withState { MappingError.unreadable($0.unreadable) }
-                    return first ?? unreadable
+                    let unreadable = round.withState { $0.unreadable }
+                    let setAside: (any Error)? = MappingError.unreadable(unreadable)
+                    return first ?? setAside
                 }
                 try await source.exchange()
                 if let failure { throw failure }
