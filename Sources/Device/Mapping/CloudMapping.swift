@@ -29,6 +29,8 @@ public final class CloudMapping: Sendable {
         /// The objects that were created from records since the last sync began, by type and name.
         var made: [String: MadeObject] = [:]
         var recovery: Task<Void, Never>?
+        /// Whether this process has requested again the records that were set aside.
+        var hasRetriedUnreadable = false
         /// The last failure since the sync of the recovery began.
         var laterFailure: CKError?
     }
@@ -162,19 +164,24 @@ public final class CloudMapping: Sendable {
     ///
     /// - Throws: ``MappingError`` `otherAccount`, and the service's errors.
     func prepare() async throws {
-        if let user = try await source.userRecordName() {
-            if let owner = ledger.value("user"), owner != user {
-                throw MappingError(
-                    .otherAccount,
-                    "The mapping's objects belong to the user \(owner), not to \(user)."
-                        + " Set up a mapping with another file and store.")
-            }
-            try ledger.set("user", user)
-        }
+        try await checkAccount()
         guard ledger.value("prepared") == nil else { return }
         try await source.prepare()
         if !source.tellsDeletions { try await registerDevice() }
         try ledger.set("prepared", "yes")
+    }
+
+    /// - Throws: ``MappingError`` `otherAccount` if the objects are another user's: they would be taken for deleted, or be
+    ///   saved in the account of the user who is signed in.
+    func checkAccount() async throws {
+        guard let user = try await source.userRecordName() else { return }
+        if let owner = ledger.value("user"), owner != user {
+            throw MappingError(
+                .otherAccount,
+                "The mapping's objects belong to the user \(owner), not to \(user)."
+                    + " Set up a mapping with another file and store.")
+        }
+        try ledger.set("user", user)
     }
 }
 

@@ -25,6 +25,8 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let insideCallback = Self(rawValue: "insideCallback")
         /// The object was saved, but an object that it refers to was not.
         public static let linkNotSaved = Self(rawValue: "linkNotSaved")
+        /// A record has fields that this version of the app cannot read.
+        public static let unreadable = Self(rawValue: "unreadable")
         /// The file of the mapping cannot be written.
         public static let unwritable = Self(rawValue: "unwritable")
     }

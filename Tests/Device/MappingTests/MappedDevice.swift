@@ -227,6 +227,8 @@ final class CountingTransport: PassingTransport {
         var receivedRecords = 0
         var uploads = 0
         var isOffline = false
+        /// The names of records whose fields cannot be read in answers.
+        var unreadable: Set<String> = []
         /// Whether the service has lost the files of all assets.
         var lacksFiles = false
         var gates: [String: (@Sendable () async -> Void)] = [:]
@@ -271,8 +273,43 @@ final class CountingTransport: PassingTransport {
         if isOffline { throw TransportError(.refused, "There is no network.") }
         let answer = try await inner.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
-        state.withLock { $0.receivedRecords += Self.recordCount(of: answer) }
-        return answer
+        let unreadable = state.withLock { state in
+            state.receivedRecords += Self.recordCount(of: answer)
+            return E.path == RecordsModify.path ? [] : state.unreadable
+        }
+        if unreadable.isEmpty { return answer }
+        return Self.damaged(answer, unreadable) as? E.Answer ?? answer
+    }
+
+    /// An answer in which some records have fields that cannot be read.
+    private static func damaged(_ answer: Any, _ names: Set<String>) -> Any {
+        func broken(_ results: [RecordResult]) -> [RecordResult] {
+            results.map { result in
+                guard case .record(var record) = result, let name = record.recordName,
+                    names.contains(name)
+                else { return result }
+                record.fields = .encoded(Array("[".utf8))
+                return .record(record)
+            }
+        }
+        switch answer {
+        case var answer as RecordsLookup.Answer:
+            answer.records = broken(answer.records)
+            return answer
+        case var answer as RecordsQuery.Answer:
+            answer.records = broken(answer.records)
+            return answer
+        case var answer as ChangesZone.Answer:
+            answer.items = answer.items.map { item in
+                item.map { page in
+                    var page = page
+                    page.records = broken(page.records)
+                    return page
+                }
+            }
+            return answer
+        default: return answer
+        }
     }
 
     private static func recordCount(of answer: Any) -> Int {

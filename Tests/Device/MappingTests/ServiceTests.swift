@@ -176,6 +176,22 @@ struct ServiceTests {
         #expect(home.owner === draft)
     }
 
+    /// The app edits only the home, so that it is no longer ignored.
+    @Test(arguments: [false, true])
+    func referenceToAnObjectThatIsNoLongerIgnoredIsSaved(isForced: Bool) async throws {
+        let phone = try await MappedDevice(
+            cloud, "phone", ignoring: { ($0 as? Home)?.road.hasPrefix("_") ?? false })
+        let tablet = try await MappedDevice(cloud, "tablet")
+        let home = phone.addHome("_")
+        let anna = phone.addPerson("Anna") { $0.home = home }
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(tablet.person("Anna")?.home === HomeFields.unknown)
+        home.edit { $0.road = "Lake Road" }
+        for device in [phone, tablet] { try await device.sync(forced: isForced) }
+        #expect(anna.home === home)
+        #expect(tablet.person("Anna")?.home?.road == "Lake Road")
+    }
+
     /// The setup's condition ignores objects of any type.
     @Test func objectsIgnoredAtSetupAreNotSaved() async throws {
         let phone = try await MappedDevice(

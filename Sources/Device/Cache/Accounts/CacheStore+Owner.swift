@@ -80,7 +80,7 @@ extension CacheStore {
     /// Lets the next user who is signed in claim the file, if it has no user.
     func forgetUser() { syncedUser.withLock { $0 = nil } }
 
-    private func owner(_ database: Database) throws -> String? {
+    func owner(_ database: Database) throws -> String? {
         let name = try flag(CacheFlag.userRecordName, database)
         guard let text = try flag(CacheFlag.userCheck, database) else { return name }
         guard let name, OwnerCheck(name).text == text else {

@@ -1,6 +1,12 @@
 import GRDB
 
 extension CloudCache {
+    /// The user of the file; nil before their first sync.
+    package func userRecordName() async throws -> String? {
+        let store = databases[0].store
+        return try await file.disk.read { try store.read { try store.owner($0) } }
+    }
+
     /// The user of the file; nil before its first sync. Opens the file only for reading.
     package static func userRecordName(ofFileAt path: String) throws -> String? {
         let queue = try CacheFormat.openToRead(path)

@@ -110,7 +110,7 @@ extension DatabaseSession {
             switch result {
             case .success(let page):
                 do {
-                    return .success(try read(page, in: question.zoneID))
+                    return .success(try read(page, of: question))
                 } catch {
                     // Fails only this zone, whose token stays; the others are used.
                     return .failure(CKError(requestFailedWith: error))
@@ -185,9 +185,11 @@ extension DatabaseSession {
     }
 
     private func read(
-        _ page: ChangesZone.Page, in zoneID: CKRecordZone.ID
+        _ page: ChangesZone.Page, of question: ZoneChangesQuestion
     ) throws -> ZoneChangesPage {
+        let zoneID = question.zoneID
         var reader = reader
+        reader.lacksFields = question.desiredKeys != nil
         let matching = matching
         var changes: [ZoneChangesPage.Change] = []
         changes.reserveCapacity(page.records.count)

@@ -22,6 +22,7 @@ extension DatabaseSession {
         try check(answer.records.count, for: recordIDs.count)
         sender.connection.noteFetched(answer.records.count, areChanges: false)
         var reader = reader
+        reader.lacksFields = desiredKeys != nil
         let matching = matching
         let results = zip(recordIDs, answer.records).map { recordID, result in
             FetchedRecord(

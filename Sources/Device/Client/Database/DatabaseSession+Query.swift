@@ -35,6 +35,7 @@ extension DatabaseSession {
         sender.connection.noteFetched(answer.records.count, areChanges: false)
         var page = QueryPage()
         var reader = reader
+        reader.lacksFields = desiredKeys != nil
         let matching = matching
         let zoneID = search.zoneID ?? .default
         for result in answer.records {

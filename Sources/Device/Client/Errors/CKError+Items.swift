@@ -130,10 +130,14 @@ public struct RecordConflict: Sendable {
     /// The fields, plain and encrypted, that the client changed: by comparison with the ancestor if
     /// there is one.
     private var clientKeys: [CKRecord.FieldKey] {
-        let (values, changes) = client.state.withLock { ($0.values.keys, $0.changes.keys) }
+        let (values, changes, lacksFields) = client.state.withLock {
+            ($0.values.keys, Set($0.changes.keys), $0.lacksFields)
+        }
         guard ancestor != nil else { return values.sorted() }
-        return Set(values).union(changes).sorted()
-            .filter { Self.isDifferent(client, ancestor, $0) }
+        // The ancestor of a record that lacks fields does not show that one of them was removed.
+        return Set(values).union(changes).sorted().filter {
+            Self.isDifferent(client, ancestor, $0) || (lacksFields && changes.contains($0))
+        }
     }
 
     private static func isDifferent(

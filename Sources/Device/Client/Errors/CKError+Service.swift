@@ -152,6 +152,13 @@ extension CKError {
         }
     }
 
+    /// Whether this is the error of a record that exists, and whose fields this version of the client cannot read.
+    package var isOfUnreadableRecord: Bool {
+        guard code == .internalError else { return false }
+        let cause = userInfo[NSUnderlyingErrorKey]
+        return cause is WireError || (cause as? ServiceError)?.frameworkCode == .internalError
+    }
+
     static var cancelled: CKError {
         CKError(.operationCancelled, "The operation was cancelled.")
     }

@@ -75,8 +75,7 @@ extension LongLivedOperation {
     /// - Returns: false if the operation did not end and must be performed.
     /// - Throws: the error with which it ended.
     fileprivate func replay(_ journal: OperationJournal) async throws -> Bool {
-        guard let end = OperationJournal.end(in: journal.folder), let pieces = journal.outcome()
-        else { return false }
+        guard let (end, pieces) = journal.ending() else { return false }
         let assetFolder = effectiveDatabase.core.connection.assetFolder
         while let piece = try pieces.next() {
             let page = try Self.readPage(
@@ -172,9 +171,8 @@ extension CKDatabaseOperation {
         }
         let age = connection.world.now.timeIntervalSince(description.date)
         let changes = self is CKModifyRecordsOperation || self is CKModifyRecordZonesOperation
-        if changes, age > OperationFolder.operationLifetimeSeconds,
-            OperationJournal.end(in: url) == nil
-        {
+        // An operation whose outcome cannot be read would be sent again, like one that did not end.
+        if changes, age > OperationFolder.operationLifetimeSeconds, journal.ending() == nil {
             // The operation ends here, so its journal is removed.
             journal.forget()
             throw CKError(

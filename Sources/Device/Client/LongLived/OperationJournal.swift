@@ -185,8 +185,14 @@ final class OperationJournal: Sendable {
         return End(date: date, error: reader.error("error"))
     }
 
+    /// How the operation ended, and its outcome page by page; nil when it did not end, or when a part cannot be read.
+    func ending() -> (end: End, outcome: PieceReader)? {
+        guard let end = Self.end(in: folder), let outcome = self.outcome() else { return nil }
+        return (end, outcome)
+    }
+
     /// The outcome page by page; nil when a part of it cannot be read.
-    func outcome() -> PieceReader? {
+    private func outcome() -> PieceReader? {
         let url = folder.appendingPathComponent("outcome")
         do {
             let check = try PieceReader(url)

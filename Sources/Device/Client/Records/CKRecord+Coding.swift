@@ -28,6 +28,7 @@ extension CKRecord {
         let state = self.state.withLock { $0 }.archivable
         encodeSystemFields(state, with: coder)
         coder.archive(state.values, state.encryptedKeys, "values")
+        if state.lacksFields { coder.encode(true, forKey: "lacksFields") }
         coder.archive(Array(state.changes.keys), "changedKeys")
         coder.archive(state.changes.compactMapValues(\.base), state.encryptedKeys, "base")
         coder.archive(tree: Self.archived(state.values), "assets")
@@ -78,7 +79,12 @@ extension RecordState {
         changeCount = 1
         parentSerial = coder.decodeBool(forKey: "isParentChanged") ? 1 : nil
         formerParent = coder.archivedObject(CKReference.self, "formerParent")
-        guard coder.containsValue(forKey: "values") else { return }
+        guard coder.containsValue(forKey: "values") else {
+            // A record that was never saved has no other fields.
+            lacksFields = changeTag != nil
+            return
+        }
+        lacksFields = coder.decodeBool(forKey: "lacksFields")
         guard var values = coder.archivedValues("values"),
             let changedKeys = coder.archivedStrings("changedKeys"),
             var base = coder.archivedValues("base"),

@@ -205,6 +205,9 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     }
 
     /// The fields, plain and encrypted, that were set or removed since the record was fetched or saved.
+    ///
+    /// In a record that was decoded from its system fields, or fetched with some of its fields only, a field that is set
+    /// to nil counts as removed although it has no value here.
     public func changedKeys() -> [FieldKey] {
         state.withLock { Array($0.changes.keys) }.sorted()
     }

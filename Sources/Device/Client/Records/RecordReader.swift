@@ -18,6 +18,8 @@ struct RecordReader {
     /// Whether some records lack their assets' bytes, decrypted values, or the key in a share's
     /// link; see `DatabaseSession.complete(_:progress:)`.
     private(set) var isIncomplete = false
+    /// Whether only some fields of the records were requested.
+    var lacksFields = false
 
     init(
         scope: DatabaseScope, linkOrigin: String? = nil, encryptedKeys: EncryptedKeys = [:]
@@ -66,6 +68,7 @@ struct RecordReader {
         _ dictionary: RecordDictionary, in zoneID: CKRecordZoneID
     ) throws -> RecordState {
         var state = RecordState()
+        state.lacksFields = lacksFields
         state.changeTag = dictionary.recordChangeTag
         state.creationDate = dictionary.created.map { Date(milliseconds: $0.timestampMilliseconds) }
         state.creatorName = dictionary.created?.userRecordName

@@ -13,6 +13,9 @@ struct RecordState: Sendable {
     /// The encrypted fields, with or without a value.
     var encryptedKeys: Set<String> = []
     var changes: [String: Change] = [:]
+    /// Whether the service may have fields that are missing here, as in a record that was decoded from its system fields
+    /// or fetched with a part of its fields: removing such a field is a change.
+    var lacksFields = false
     /// The number of changes ever made; shows which were made after a request was built.
     var changeCount = 0
 
@@ -54,20 +57,20 @@ struct RecordState: Sendable {
     /// Sets a field; nil removes it if it is plain or encrypted as given.
     mutating func set(_ value: StoredValue?, for key: String, isEncrypted: Bool = false) {
         if encryptedKeys.contains(key) != isEncrypted {
-            guard value != nil else { return }
+            guard value != nil || (isEncrypted && lacksFields && values[key] == nil) else { return }
             if isEncrypted { encryptedKeys.insert(key) } else { encryptedKeys.remove(key) }
         }
         changeCount += 1
         let previous = values[key]
         values[key] = value
         if let change = changes[key] {
-            if value == nil, change.base == nil {
+            if value == nil, change.base == nil, !lacksFields {
                 // Set and removed again: nothing is sent.
                 changes[key] = nil
             } else {
                 changes[key]?.serial = changeCount
             }
-        } else if value != nil || previous != nil {
+        } else if value != nil || previous != nil || lacksFields {
             changes[key] = Change(base: previous, serial: changeCount)
         }
     }
@@ -116,7 +119,9 @@ struct RecordState: Sendable {
         }
         values = confirmed
         changes = [:]
-        for (key, serial) in later where local[key] != nil || confirmed[key] != nil {
+        if hasAllFields { lacksFields = false }
+        for (key, serial) in later
+        where local[key] != nil || confirmed[key] != nil || lacksFields {
             values[key] = local[key]
             changes[key] = Change(base: confirmed[key], serial: serial)
         }

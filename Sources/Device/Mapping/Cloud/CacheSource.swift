@@ -11,20 +11,22 @@ struct CacheSource: RecordSource {
     var tellsDeletions: Bool { true }
     var mayLackFiles: Bool { true }
 
-    /// The cache itself checks the account.
-    func userRecordName() async throws -> String? { nil }
+    /// The next user may get the same file of the cache, after the former one has signed out of it.
+    var learnsUserByExchange: Bool { true }
+
+    func userRecordName() async throws -> String? { try await cache.userRecordName() }
 
     func isPrepared() async throws -> Bool { true }
 
     func prepare() async throws {}
 
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+    func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         var found: [String: CKRecord] = [:]
         for name in names {
             found[name] = try await cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
         }
         if withFiles { await fetchFiles(of: Array(found.values)) }
-        return found
+        return NamedRecords(records: found)
     }
 
     /// Downloads the missing files of assets, if they are available now.

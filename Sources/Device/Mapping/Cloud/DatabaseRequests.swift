@@ -10,29 +10,33 @@ struct DatabaseRequests: Sendable {
 
     func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+    func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         let database = withFiles ? database : database.withoutAssetDownloads
-        var found: [String: CKRecord] = [:]
+        var found = NamedRecords()
         var lacking: [String] = []
         for batch in names.chunks(ofCount: Self.largestBatch) {
             for (id, result) in try await database.records(for: batch.map(id)) {
                 do {
-                    found[id.recordName] = try result.get()
+                    found.records[id.recordName] = try result.get()
                 } catch let error as CKError where error.isNotFound {
                     // A missing record is left out of the result.
                     continue
+                } catch let error as CKError where error.isOfUnreadableRecord {
+                    // The caller decides what this means.
+                    found.unreadable[id.recordName] = error
                 } catch let error as CKError where withFiles && error.lacksAsset {
                     // The record is fetched without its file below.
                     lacking.append(id.recordName)
                 }
             }
         }
-        return found.merging(try await withoutFiles(lacking)) { $1 }
+        found.add(try await withoutFiles(lacking))
+        return found
     }
 
     /// Records whose files the service has lost, without them, so that they do not keep all others from syncing.
-    func withoutFiles(_ names: [String]) async throws -> [String: CKRecord] {
-        guard !names.isEmpty else { return [:] }
+    func withoutFiles(_ names: [String]) async throws -> NamedRecords {
+        guard !names.isEmpty else { return NamedRecords() }
         return try await records(named: names.sorted(), withFiles: false)
     }
 
@@ -68,27 +72,30 @@ struct DatabaseRequests: Sendable {
     }
 
     /// All pages of a query; a record type that was never saved has no records.
-    func all(_ query: CKQuery) async throws -> [CKRecord] {
-        var records: [CKRecord] = []
+    func all(_ query: CKQuery) async throws -> NamedRecords {
+        var found = NamedRecords()
         do {
             var page = try await database.records(matching: query, inZoneWith: zoneID)
             while true {
                 var lacking: [String] = []
                 for (id, result) in page.matchResults {
                     do {
-                        records.append(try result.get())
+                        found.records[id.recordName] = try result.get()
+                    } catch let error as CKError where error.isOfUnreadableRecord {
+                        // The caller decides what this means.
+                        found.unreadable[id.recordName] = error
                     } catch let error as CKError where error.lacksAsset {
                         // The record is fetched without its file below.
                         lacking.append(id.recordName)
                     }
                 }
-                records += try await withoutFiles(lacking).values
-                guard let cursor = page.queryCursor else { return records }
+                found.add(try await withoutFiles(lacking))
+                guard let cursor = page.queryCursor else { return found }
                 page = try await database.records(continuingMatchFrom: cursor)
             }
         } catch let error as CKError where error.isNotFound {
             // Without the zone there are no records.
-            return records
+            return found
         }
     }
 }

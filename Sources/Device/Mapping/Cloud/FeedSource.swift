@@ -31,16 +31,24 @@ struct FeedSource: DatabaseSource {
                 var lacking: [String] = []
                 for (id, result) in page.modificationResultsByID {
                     changes.deletedNames.remove(id.recordName)
+                    changes.unreadable[id.recordName] = nil
                     do {
                         changes.records[id.recordName] = try result.get().record
                     } catch let error as CKError where error.lacksAsset {
                         // The record is fetched without its file below.
                         lacking.append(id.recordName)
+                    } catch let error as CKError where error.isOfUnreadableRecord {
+                        // The sync sets the record aside.
+                        changes.records[id.recordName] = nil
+                        changes.unreadable[id.recordName] = error
                     }
                 }
-                changes.records.merge(try await requests.withoutFiles(lacking)) { $1 }
+                let found = try await requests.withoutFiles(lacking)
+                changes.records.merge(found.records) { $1 }
+                changes.unreadable.merge(found.unreadable) { $1 }
                 for deletion in page.deletions {
                     changes.records[deletion.recordID.recordName] = nil
+                    changes.unreadable[deletion.recordID.recordName] = nil
                     changes.deletedNames.insert(deletion.recordID.recordName)
                 }
                 token = page.changeToken

@@ -27,19 +27,20 @@ struct QuerySource: DatabaseSource {
         } else {
             predicate = NSPredicate(value: true)
         }
-        let records = try await requests.all(CKQuery(recordType: type, predicate: predicate))
-        let newest = records.compactMap { $0.modificationDate?.wholeMilliseconds }.max()
+        let found = try await requests.all(CKQuery(recordType: type, predicate: predicate))
+        let dates = found.records.values.compactMap { $0.modificationDate?.wholeMilliseconds }
         return RemoteChanges(
-            records: Dictionary(records.map { ($0.recordID.recordName, $0) }) { $1 },
-            isComplete: since == nil,
-            mark: max(newest ?? 0, since ?? 0).description)
+            records: found.records, unreadable: found.unreadable, isComplete: since == nil,
+            mark: max(dates.max() ?? 0, since ?? 0).description)
     }
 
     func records(
         ofType type: String, where field: String, is value: String
     ) async throws -> [CKRecord] {
         let predicate = NSPredicate(format: "%K == %@", field, value)
-        return try await requests.all(CKQuery(recordType: type, predicate: predicate))
+        // Those that cannot be read stay in the cloud, and are requested again by the next sync.
+        return Array(
+            try await requests.all(CKQuery(recordType: type, predicate: predicate)).records.values)
     }
 
     func subscribe(types: [String]) async throws {

@@ -8,7 +8,10 @@ protocol RecordSource: Sendable {
     /// Whether a record's asset may have no file because it was not fetched.
     var mayLackFiles: Bool { get }
 
-    /// The user who owns the records; nil for public ones.
+    /// Whether the user may be known only after ``exchange()``.
+    var learnsUserByExchange: Bool { get }
+
+    /// The user who owns the records; nil for public ones, and if it is not known yet.
     func userRecordName() async throws -> String?
     /// Whether the zone or schema that ``prepare()`` created still exists.
     func isPrepared() async throws -> Bool
@@ -16,7 +19,7 @@ protocol RecordSource: Sendable {
     func prepare() async throws
     /// Records by name; missing ones are left out. Assets are downloaded only if `withFiles` is
     /// true.
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord]
+    func records(named names: [String], withFiles: Bool) async throws -> NamedRecords
     /// Saves and deletes; each item has its own result, by record name.
     func modify(
         saving records: [CKRecord], deleting names: [String]
@@ -38,6 +41,7 @@ protocol RecordSource: Sendable {
 
 extension RecordSource {
     var mayLackFiles: Bool { false }
+    var learnsUserByExchange: Bool { false }
 
     func refuseIfHidden(_ name: String) async throws {}
 }
@@ -51,7 +55,7 @@ extension DatabaseSource {
     var zoneID: CKRecordZone.ID { requests.zoneID }
     var database: CKDatabase { requests.database }
 
-    func records(named names: [String], withFiles: Bool) async throws -> [String: CKRecord] {
+    func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         try await requests.records(named: names, withFiles: withFiles)
     }
 
@@ -64,6 +68,18 @@ extension DatabaseSource {
     func exchange() async throws {}
 }
 
+/// Records by name.
+struct NamedRecords: Sendable {
+    var records: [String: CKRecord] = [:]
+    /// The errors of records that exist, but that this version of the app cannot read.
+    var unreadable: [String: CKError] = [:]
+
+    mutating func add(_ other: NamedRecords) {
+        records.merge(other.records) { $1 }
+        unreadable.merge(other.unreadable) { $1 }
+    }
+}
+
 /// The changes of a type's records.
 struct RemoteChanges: Sendable {
     var records: [String: CKRecord] = [:]
@@ -71,6 +87,8 @@ struct RemoteChanges: Sendable {
     /// Records that exist, but that this version of the app does not see: their objects stay unchanged, and edits and
     /// deletions of these wait until the app is updated.
     var hiddenNames: Set<String> = []
+    /// The errors of changed records that this version of the app cannot read.
+    var unreadable: [String: CKError] = [:]
     /// Whether these are all records of the type, so that missing ones were deleted.
     var isComplete = false
     /// The mark for the next request.

@@ -160,6 +160,14 @@ final class SyncLedger: Sendable {
 
     func value(_ key: String) -> String? { state.withLock { $0.values[key] } }
 
+    /// The keys of values that begin with a text, without that text.
+    func keys(after prefix: String) -> Set<String> {
+        state.withLock { state in
+            let keys = state.values.keys.filter { $0.hasPrefix(prefix) }
+            return Set(keys.map { String($0.dropFirst(prefix.count)) })
+        }
+    }
+
     func file(_ type: String, _ name: String, _ field: String) -> KnownFile? {
         state.withLock { $0.files[type]?[name]?[field] }
     }

@@ -9,8 +9,13 @@ extension CloudMap {
     }
 
     /// Makes a new record from an object.
+    ///
+    /// - Parameters:
+    ///   - base: the service's current record; nil if there is none.
+    ///   - ignored: names of ignored rows, to which the record refers only if the base does.
     func record(
-        of entity: Entity, _ id: CKRecord.ID, mapping: CloudMapping
+        of entity: Entity, _ id: CKRecord.ID, base: CKRecord?, ignored: Set<String>,
+        mapping: CloudMapping
     ) throws -> CKRecord {
         let record = CKRecord(recordType: recordType, recordID: id)
         record[changeDateName] = entity.changeMilliseconds.map { Date(wholeMilliseconds: $0) }
@@ -21,7 +26,9 @@ extension CloudMap {
         for reference in references {
             let action: CKRecord.ReferenceAction =
                 reference.target.isWeakTarget ? .deleteSelf : .none
-            let list = mapping.targets(of: reference, in: entity).map {
+            let absent = ignored.subtracting(base.map { reference.names(in: $0) } ?? [])
+            let names = mapping.targets(of: reference, in: entity).filter { !absent.contains($0) }
+            let list = names.map {
                 CKRecord.Reference(recordID: mapping.recordID($0), action: action)
             }
             if reference.isList {
@@ -131,9 +138,14 @@ extension CloudMap {
     }
 
     /// Whether an object and a record differ, except for assets, which would have to be read.
-    func differs(_ entity: Entity, _ record: CKRecord, mapping: CloudMapping) throws -> Bool {
+    ///
+    /// - Parameter ignored: names of ignored rows to which the object refers.
+    func differs(
+        _ entity: Entity, _ record: CKRecord, ignored: Set<String>, mapping: CloudMapping
+    ) throws -> Bool {
         let mine = try RecordSnapshot(
-            try self.record(of: entity, record.recordID, mapping: mapping))
+            try self.record(
+                of: entity, record.recordID, base: record, ignored: ignored, mapping: mapping))
         let theirs = try RecordSnapshot(record)
         return plainNames.contains { mine[$0] != theirs[$0] }
     }

@@ -33,6 +33,18 @@ extension MappedReference {
         return one.map { [$0.recordID.recordName] } ?? []
     }
 
+    /// The names of the records that a record refers to, with those of ignored rows that the property holds, which are in
+    /// no record.
+    func names(in record: CKRecord, keeping ignored: Set<String>, of entity: Entity) -> [String] {
+        var names = self.names(in: record)
+        guard !ignored.isEmpty, case .names(let held) = read(entity) else { return names }
+        for (place, name) in held.enumerated()
+        where ignored.contains(name) && !names.contains(name) && (isList || names.isEmpty) {
+            names.insert(name, at: min(place, names.count))
+        }
+        return names
+    }
+
     /// The objects in the property, except the placeholder.
     func objects(of entity: Entity) -> [any CloudEntity] {
         guard case .objects(let objects) = read(entity) else { return [] }

@@ -45,7 +45,8 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
     ///   - record: a record of the object's type, such as one of ``SyncChanges``.
     ///   - fetchReferences: also fetches the records that it refers to. Missing objects are created
     ///     and filled, and so are the objects that they refer to; until then a property has its
-    ///     placeholder, and ``CloudMapping/changes()`` reports when it is filled.
+    ///     placeholder, and ``CloudMapping/changes()`` reports when it is filled. If it is false, a
+    ///     property keeps only those of its objects that the record refers to.
     /// - Returns: the object; a struct is a new value.
     @discardableResult
     public func update(from record: CKRecord, fetchReferences: Bool = false) async throws -> Entity

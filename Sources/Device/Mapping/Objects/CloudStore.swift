@@ -25,7 +25,8 @@ public protocol CloudStore: Sendable {
     func remove<Entity: CloudEntity>(_ type: Entity.Type, syncID: String) async throws
 
     /// Stores an object that the mapping changed: its sync ID, or values from the cloud. A store of
-    /// structs writes the row; one of objects may save its context.
+    /// structs writes the row; one of objects may save its context. The sync ID of a new object is kept before the first
+    /// request to save it, so that it is not saved twice if the process ends.
     func keep<Entity: CloudEntity>(_ entity: Entity) async throws
 
     /// Called when an object was saved, and has its sync ID, or when the save failed.

@@ -62,23 +62,43 @@ extension CloudMapping {
         // The entries first: an object whose deletion is not recorded would be saved again by
         // another device.
         try check(try await source.modify(saving: entries, deleting: []))
+        let results = try await source.modify(saving: [], deleting: names)
+        let failures = results.compactMapValues { failure(of: $0) }
+        let refused = names.filter {
+            (failures[$0] as? CKError)?.code == .permissionFailure
+        }
+        let deleted = names.filter { failures[$0] == nil }
+        if !refused.isEmpty, !entries.isEmpty {
+            try await withdrawEntries(of: refused, besides: deleted, ofType: type)
+        }
+        // Only a record's creator may delete it, so the record stays, and the deletion is not tried again.
+        try ledger.setDeleted(type, deleted + refused, isPending: false)
+        log.debug("deleted", metadata: ["type": "\(type)", "records": "\(deleted)"])
+        try check(results)
+    }
+
+    /// Deletes the entries of objects that were not deleted: other devices would remove their objects.
+    private func withdrawEntries(
+        of refused: [String], besides deleted: [String], ofType type: String
+    ) async throws {
+        let needed = try await queueEntries(deleted, ofType: type).map(\.recordID.recordName)
+        let wrong = Set(try await queueEntries(refused, ofType: type).map(\.recordID.recordName))
+        let names = wrong.subtracting(needed).sorted()
         try check(try await source.modify(saving: [], deleting: names))
-        try ledger.setDeleted(type, names, isPending: false)
-        log.debug("deleted", metadata: ["type": "\(type)", "records": "\(names)"])
     }
 
     /// - Throws: an error of an item, except those that mean that it was deleted or saved before.
     func check(_ results: [String: Result<CKRecord?, any Error>]) throws {
         for result in results.values {
-            do {
-                _ = try result.get()
-            } catch let error as CKError where error.isNotFound && !error.isZoneMissing {
-                // It was deleted before.
-                continue
-            } catch let error as CKError where error.hasConflict {
-                // It was saved elsewhere since, and stays.
-                continue
-            }
+            if let error = failure(of: result) { throw error }
         }
+    }
+
+    /// The error of an item; nil also if it was deleted before, or was saved elsewhere since and stays.
+    private func failure(of result: Result<CKRecord?, any Error>) -> (any Error)? {
+        guard case .failure(let error) = result else { return nil }
+        guard let known = error as? CKError else { return error }
+        let wasDeleted = known.isNotFound && !known.isZoneMissing
+        return wasDeleted || known.hasConflict ? nil : error
     }
 }

@@ -14,6 +14,8 @@ struct Outgoing: Sendable {
     var isOvertaken: Bool
     /// The digests of its files, by field.
     var digests: [String: String]
+    /// How many references to ignored objects the record lacks.
+    var ignoredCount: Int
 }
 
 extension CloudMapping {
@@ -37,8 +39,8 @@ extension CloudMapping {
             ledger.known(type(of: $0.entity).recordTypeName, $0.name) != nil
         }
         let names = known.map(\.name)
-        var bases =
-            names.isEmpty ? [:] : try await source.records(named: names, withFiles: false)
+        let found = try await source.records(named: names, withFiles: false)
+        var bases = found.records
         var pending = nodes
         let isThere = Set(known.map(\.key))
         var round = 0
@@ -48,10 +50,9 @@ extension CloudMapping {
             for node in pending {
                 do {
                     guard bases[node.name] != nil || !isThere.contains(node.key) else {
-                        try await source.refuseIfHidden(node.name)
-                        throw MappingError.gone(node.name)
+                        throw try await absence(of: node.name, from: found)
                     }
-                    if let item = try outgoingItem(node, bases[node.name], sending) {
+                    if let item = try await outgoingItem(node, bases[node.name], sending) {
                         outgoing.append(item)
                     }
                 } catch {
@@ -96,9 +97,17 @@ extension CloudMapping {
         if let failure = reports.failure { throw failure }
     }
 
+    /// Why the current record of an object is not among the records that were found.
+    private func absence(of name: String, from found: NamedRecords) async throws -> MappingError {
+        if let error = found.unreadable[name] { return MappingError.unreadable(name, error) }
+        try await source.refuseIfHidden(name)
+        return MappingError.gone(name)
+    }
+
     /// Reads an object into a record; nil when the record's own change is newer and must win.
     private func outgoingItem<E: CloudEntity>(
-        _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending
+        _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending,
+        ignored: Set<String>
     ) throws -> Outgoing? {
         let map = E.cloudMap
         let ticket = state.withLock { $0.takeTicket() }
@@ -111,7 +120,8 @@ extension CloudMapping {
         {
             return nil
         }
-        let wanted = try map.record(of: entity, recordID(node.name), mapping: self)
+        let wanted = try map.record(
+            of: entity, recordID(node.name), base: base, ignored: ignored, mapping: self)
         let record =
             base ?? CKRecord(recordType: map.recordType, recordID: recordID(node.name))
         guard record.recordType == map.recordType else {
@@ -128,7 +138,8 @@ extension CloudMapping {
             wanted, of: entity, to: record, fields: fields, isDated: !isOvertaken, mapping: self)
         return Outgoing(
             node: node, record: record, changed: changed, ticket: ticket, isPart: fields != nil,
-            isOvertaken: isOvertaken, digests: digests)
+            isOvertaken: isOvertaken, digests: digests,
+            ignoredCount: ignoredCount(of: entity, rows: ignored))
     }
 
     /// Whether a record has a later edit that this device has not applied yet.
@@ -141,8 +152,14 @@ extension CloudMapping {
 
     private func outgoingItem(
         _ node: EntityGraph.Node, _ base: CKRecord?, _ sending: Sending
-    ) throws -> Outgoing? {
-        try outgoingItem(node, node.entity, base, sending)
+    ) async throws -> Outgoing? {
+        let kind: any CloudEntity.Type = type(of: node.entity)
+        if base == nil, kind.isReference, ledger.known(kind.recordTypeName, node.name) == nil {
+            // If the process ends before the answer, the next one would give the object another name and save it twice.
+            try await store.keep(node.entity)
+        }
+        let ignored = try await ignoredRows(of: node.entity)
+        return try outgoingItem(node, node.entity, base, sending, ignored: ignored)
     }
 
     private func confirm(
@@ -170,6 +187,9 @@ extension CloudMapping {
         }
         for (item, record) in saved {
             try noteFiles(item.node.entity, record, item.digests)
+            if !item.isPart {
+                try noteIgnored(item.ignoredCount, ofType: record.recordType, item.node.name)
+            }
             // A save changes no row, and the app may have edited it meanwhile.
             if type(of: item.node.entity).isReference {
                 try await store.keep(item.node.entity)
@@ -201,7 +221,7 @@ extension CloudMapping {
             // A target that the cloud never had was not deleted.
             let names = targets(of: reference, in: entity).filter { ledger.known(type, $0) != nil }
             let there = try await source.records(named: names, withFiles: false)
-            let gone = names.filter { there[$0] == nil }
+            let gone = names.filter { there.records[$0] == nil && there.unreadable[$0] == nil }
             try ledger.setDeleted(type, gone, isPending: false)
             isAny = isAny || !gone.isEmpty
         }
@@ -222,14 +242,14 @@ extension CloudMapping {
 
 extension [SaveReport] {
     /// The last root's error, otherwise that of an object that a root refers to, except for deleted
-    /// ones and those that a newer version of the app wrote, which are reported only to the store.
+    /// ones and those that this version of the app cannot read, which are reported only to the store.
     fileprivate var failure: (any Error)? {
         if let root = last(where: { $0.isRoot && $0.error != nil }) { return root.error }
         let links = filter { report in
-            report.error.map {
-                ($0 as? MappingError)?.code != .deleted
-                    && ($0 as? CacheError)?.code != .newerRecord
-            } ?? false
+            guard let error = report.error else { return false }
+            let code = (error as? MappingError)?.code
+            return code != .deleted && code != .unreadable
+                && (error as? CacheError)?.code != .newerRecord
         }
         guard let link = links.first else { return nil }
         return MappingError(

@@ -6,26 +6,21 @@ extension CloudMapping {
     {
         let map = E.cloudMap
         let knownNames = round.knownNames[map.recordType] ?? []
-        let remote = try await remoteChanges(ofType: map.recordType, in: round)
+        var remote = try await remoteChanges(ofType: map.recordType, in: round)
         let entries = round.entries[map.recordType] ?? [:]
-        let hidden = remote.hiddenNames
+        let unreadable = try setAside(
+            from: &remote, ofType: map.recordType, deleted: Set(entries.keys), in: round)
+        let hidden = remote.hiddenNames.union(unreadable.names)
         var comparison = TypeComparison(
-            deletions: ledger.pendingDeletions(map.recordType).filter { !hidden.contains($0) },
-            entryNames: entries.values.sorted(), mark: remote.mark)
-        var objects: [String: E] = [:]
-        var ignored: Set<String> = []
-        for object in try await store.all(type) {
-            if isIgnored(object) {
-                if let name = object.cloudID { ignored.insert(name) }
-            } else {
-                // A record's name never begins with a space.
-                let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
-                objects[try own ?? self.name(object)] = object
-            }
-        }
+            deletions: ledger.pendingDeletions(map.recordType).filter {
+                !remote.hiddenNames.contains($0)
+            }, entryNames: entries.values.sorted(), readableNames: unreadable.formerNames,
+            mark: remote.mark)
+        let (objects, ignored) = try await objectsByName(type, in: round)
+        let relinked = try await relinkedNames(of: objects)
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Objects to send unedited: their fetched record is older, or they lose references to deleted objects.
+        // Objects to send unedited: their record is older, lacks references, or has references to deleted objects.
         var outdated: Set<String> = []
         // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })
@@ -40,11 +35,11 @@ extension CloudMapping {
             }
             let isNewer =
                 map.changeMilliseconds(of: record) ?? .min > object.changeMilliseconds ?? .min
-            if !isNewer, refersToGone(E.self, record) {
+            if !isNewer, relinked.contains(name) || refersToGone(E.self, record) {
                 outdated.insert(name)
                 continue
             }
-            switch try verdict(object, record, name, in: round) {
+            switch try await verdict(object, record, name, in: round) {
             case .updated: comparison.updated.append(record)
             case .agreed: comparison.agreed.append(record)
             case .upload:
@@ -65,12 +60,31 @@ extension CloudMapping {
         where !decided.contains(name) && !hidden.contains(name) {
             let isMissing = round.isForced && remote.records[name] == nil
             let isNewer = round.isForced && remote.records[name] != nil
-            if isMissing || isNewer || outdated.contains(name) || isChanged(object, name) {
+            let isOutdated = outdated.contains(name) || relinked.contains(name)
+            if isMissing || isNewer || isOutdated || isChanged(object, name) {
                 comparison.uploads.append(object)
             }
         }
         comparison.deletedNames.sort()
         return comparison
+    }
+
+    /// The objects of a type, and the names of those that are ignored.
+    private func objectsByName<E: CloudEntity>(
+        _ type: E.Type, in round: SyncRound
+    ) async throws -> (objects: [String: E], ignored: Set<String>) {
+        var objects: [String: E] = [:]
+        var ignored: Set<String> = []
+        for object in try await store.all(type) {
+            if isIgnored(object) {
+                if let name = object.cloudID { ignored.insert(name) }
+            } else {
+                // A record's name never begins with a space.
+                let own = round.isDry ? object.cloudID ?? " \(objects.count)" : nil
+                objects[try own ?? self.name(object)] = object
+            }
+        }
+        return (objects, ignored)
     }
 
     /// Whether a record weakly refers to a deleted one; possible in a cache, not at the service.
@@ -94,7 +108,7 @@ extension CloudMapping {
     /// The newest change date wins; at equal dates the cloud's record wins, if it differs.
     private func verdict<E: CloudEntity>(
         _ object: E, _ record: CKRecord, _ name: String, in round: SyncRound
-    ) throws -> Verdict {
+    ) async throws -> Verdict {
         let map = E.cloudMap
         let known = ledger.known(map.recordType, name)
         let (mine, theirs) = (object.changeMilliseconds, map.changeMilliseconds(of: record))
@@ -109,7 +123,9 @@ extension CloudMapping {
         }
         if (mine ?? .min) > (theirs ?? .min) { return .upload }
         if mine == theirs {
-            return try map.differs(object, record, mapping: self) ? .updated : .agreed
+            let ignored = try await ignoredRows(of: object)
+            return try map.differs(object, record, ignored: ignored, mapping: self)
+                ? .updated : .agreed
         }
         return .updated
     }

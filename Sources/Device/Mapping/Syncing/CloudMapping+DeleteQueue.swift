@@ -18,8 +18,10 @@ extension CloudMapping {
     /// The entries of deleted objects for all other devices, and for this device those that are
     /// deleted in cascade.
     func queueEntries(_ names: [String], ofType type: String) async throws -> [CKRecord] {
-        let devices = try await source.changes(ofType: Self.deviceType, since: nil).records.values
-            .compactMap { $0["deviceId"] as String? }
+        let known = try await source.changes(ofType: Self.deviceType, since: nil)
+        // A device without an entry would keep the object, and could save it again.
+        if let error = known.unreadable.values.first { throw error }
+        let devices = known.records.values.compactMap { $0["deviceId"] as String? }
         var entries: [CKRecord] = []
         for device in devices where device != deviceID {
             entries += names.map { entry(for: device, type, $0) }

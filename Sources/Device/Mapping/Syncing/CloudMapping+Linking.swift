@@ -24,6 +24,7 @@ extension CloudMapping {
         let name = record.recordID.recordName
         let map = E.cloudMap
         guard !map.references.isEmpty, var entity = objects[name] as? E else { return }
+        let ignored = try await ignoredRows(of: entity)
         // The app may have edited a row while its targets were fetched.
         if !E.isReference, let row = try await store.fetch(type, syncID: name),
             row.changeMilliseconds ?? .min > entity.changeMilliseconds ?? .min
@@ -38,7 +39,8 @@ extension CloudMapping {
             isLinked = entity.change(unlessEditedSince: entity.changeMilliseconds) { entity in
                 for (reference, before) in zip(map.references, links)
                 where Links(reference, entity) == before {
-                    let content = filling(reference, of: entity, record, targets)
+                    let content = filling(
+                        reference, of: entity, record, targets, ignored: ignored)
                     reference.fill(&entity, content)
                     unlinked[reference.name] = reference.unlinked(entity, in: record) {
                         targets[$0] == nil && !isDeleted($0, reference)
@@ -57,10 +59,10 @@ extension CloudMapping {
     /// A record's targets, and the ignored objects that the property holds, which are in no record.
     private func filling<E: CloudEntity>(
         _ reference: MappedReference<E>, of entity: E, _ record: CKRecord,
-        _ targets: [String: any CloudEntity]
+        _ targets: [String: any CloudEntity], ignored: Set<String>
     ) -> MappedReference<E>.Filling {
         var filling = MappedReference<E>.Filling(
-            names: reference.names(in: record), objects: targets)
+            names: reference.names(in: record, keeping: ignored, of: entity), objects: targets)
         for (place, object) in reference.objects(of: entity).enumerated()
         where isIgnored(object) && (reference.isList || filling.names.isEmpty) {
             // No name begins with a space.
@@ -77,18 +79,14 @@ extension CloudMapping {
         ledger.isDeleted(reference.target.recordTypeName, name)
     }
 
-    /// Notes the references of objects that were filled without them.
-    func noteUnloaded<E: CloudEntity>(_ type: E.Type, _ record: CKRecord, _ object: Any?) throws {
-        guard let entity = object as? E else { return }
-        var unlinked: SyncLedger.UnlinkedNames = [:]
-        for reference in E.cloudMap.references
-        where reference.isList || reference.objects(of: entity).isEmpty {
-            let held = Set(reference.names(of: entity))
-            unlinked[reference.name] = reference.unlinked(entity, in: record) {
-                !held.contains($0) && !isDeleted($0, reference)
-            }
+    /// Adds the objects that an object refers to, so that it keeps those that its record still names.
+    func addHeldTargets<E: CloudEntity>(
+        of type: E.Type, _ name: String, to objects: inout [String: any CloudEntity]
+    ) {
+        guard let entity = objects[name] as? E else { return }
+        for target in E.cloudMap.references.flatMap({ $0.objects(of: entity) }) {
+            if let held = target.cloudID, objects[held] == nil { objects[held] = target }
         }
-        try ledger.setUnlinked(E.cloudMap.recordType, record.recordID.recordName, unlinked)
     }
 
     /// Links objects of a type to objects that have arrived since they were filled.

@@ -44,11 +44,12 @@ extension CloudMapping {
                 if let links { filled.append((record, links)) }
             }
             guard fetchReferences else {
+                // The objects keep what they hold of their records' references, and the rest is noted below.
                 for (record, _) in filled {
                     guard let type = entityType(named: record.recordType) else { continue }
-                    try noteUnloaded(type, record, objects[record.recordID.recordName])
+                    addHeldTargets(of: type, record.recordID.recordName, to: &objects)
                 }
-                return objects
+                break
             }
             for record in level {
                 guard let type = entityType(named: record.recordType) else { continue }
@@ -90,6 +91,7 @@ extension CloudMapping {
         let map = E.cloudMap
         let theirs = map.changeMilliseconds(of: record) ?? .min
         let known = ledger.known(map.recordType, name)?.changed
+        let ignored = try await ignoredRows(of: entity)
         var isFilled = false
         while !isFilled {
             let mine = entity.changeMilliseconds
@@ -104,8 +106,8 @@ extension CloudMapping {
                 for reference in map.references
                 where !reference.isList && reference.objects(of: entity).isEmpty {
                     // Rows store the name, whether or not its row is here.
-                    reference.fill(
-                        &entity, .init(names: reference.names(in: record), objects: objects))
+                    let names = reference.names(in: record, keeping: ignored, of: entity)
+                    reference.fill(&entity, .init(names: names, objects: objects))
                 }
             }
         }
@@ -143,7 +145,7 @@ extension CloudMapping {
         let there = Set(found.map(\.recordID.recordName))
         found += try await source.records(
             named: names.subtracting(there).sorted(), withFiles: true
-        ).values
+        ).records.values
         // Sorted, so that the order is always the same.
         return found.sorted { $0.recordID.recordName < $1.recordID.recordName }
     }

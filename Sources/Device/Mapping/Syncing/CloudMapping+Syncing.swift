@@ -9,8 +9,9 @@ extension CloudMapping {
     ///
     /// Without a connection it throws, and a sync follows automatically when there is one; see
     /// ``networkIsBack()``. If the sync of a type fails for another reason, as with an object that the service refuses,
-    /// the other types are synced before it throws. From inside a callback of the store it throws `insideCallback`,
-    /// because it would wait for itself.
+    /// the other types are synced before it throws. A record that this version of the app cannot read is set aside, and
+    /// the first sync that finds it throws `unreadable` after it has synced everything else. From inside a callback of
+    /// the store it throws `insideCallback`, because it would wait for itself.
     ///
     /// - Parameters:
     ///   - specific: the types to sync; nil means all.
@@ -42,11 +43,14 @@ extension CloudMapping {
                         "changes not exchanged; syncing with the local copy",
                         metadata: ["error": "\(error)"])
                 }
+                if source.learnsUserByExchange { try await checkAccount() }
                 let round = try await round(of: wanted, isForced: forced)
                 let failure = try await engaged(in: .syncing) {
                     let first = try await syncEach(wanted, in: round)
                     for type in types { try await linkArrived(type) }
-                    return first
+                    let unreadable = round.withState { $0.unreadable }
+                    let setAside: (any Error)? = MappingError.unreadable(unreadable)
+                    return first ?? setAside
                 }
                 try await source.exchange()
                 if let failure { throw failure }
@@ -76,7 +80,8 @@ extension CloudMapping {
         return SyncRound(
             isForced: isForced, isDry: isDry, ticket: ticket,
             knownNames: Dictionary(names) { $1 },
-            entries: try await entriesForThisDevice())
+            entries: try await entriesForThisDevice(),
+            readableAgain: try await readableAgain(of: types))
     }
 
     /// Syncs types. One whose sync fails, as with an object that the service refuses, does not keep the others from
@@ -135,12 +140,18 @@ extension CloudMapping {
             )
         }
         try ledger.setKnown(map.recordType, Dictionary(known) { $1 })
+        try noteReadable(comparison.readableNames, ofType: map.recordType)
         try ledger.setDeleted(map.recordType, comparison.deletedNames, isPending: false)
         if let mark = comparison.mark { try ledger.set("mark \(map.recordType)", mark) }
-        try check(try await source.modify(saving: [], deleting: comparison.entryNames))
+        var failure: (any Error)?
+        try await attempt(&failure) {
+            try check(try await source.modify(saving: [], deleting: comparison.entryNames))
+        }
         if !comparison.deletions.isEmpty {
-            try await holding([map.recordType]) {
-                try await deleteRecords(comparison.deletions, ofType: map.recordType)
+            try await attempt(&failure) {
+                try await holding([map.recordType]) {
+                    try await deleteRecords(comparison.deletions, ofType: map.recordType)
+                }
             }
         }
         if !comparison.uploads.isEmpty {
@@ -153,6 +164,23 @@ extension CloudMapping {
             }
             await notifyStore(reports)
         }
+        if let failure { throw failure }
         log.debug("finished", metadata: ["type": "\(E.self)"])
+    }
+
+    /// Does a part of the end of a sync. If the service refuses it, as the deletion of another user's record, the other
+    /// parts do not wait for it.
+    ///
+    /// - Parameter failure: the first refusal, which the sync throws at its end.
+    private func attempt(
+        _ failure: inout (any Error)?, _ body: () async throws -> Void
+    ) async throws {
+        do {
+            try await body()
+        } catch {
+            if Task.isCancelled || (error as? CKError)?.mayPass == true { throw error }
+            // Thrown by the caller.
+            failure = failure ?? error
+        }
     }
 }

@@ -50,6 +50,8 @@ final class SyncRound: Sendable {
         var records: [String: CKRecord] = [:]
         /// The change tags of the records that objects were filled from.
         var applied: [String: String] = [:]
+        /// The errors of the records that this sync set aside.
+        var unreadable: [String: CKError] = [:]
     }
 
     private let state = Mutex(State())
@@ -65,16 +67,19 @@ final class SyncRound: Sendable {
     /// during the sync, such as a link of an earlier type, must not seem to be missing in the
     /// cloud.
     let knownNames: [String: Set<String>]
+    /// Records, by name, that were set aside and can be read now.
+    let readableAgain: [String: CKRecord]
 
     init(
         isForced: Bool, isDry: Bool, ticket: Int, knownNames: [String: Set<String>],
-        entries: [String: [String: String]]
+        entries: [String: [String: String]], readableAgain: [String: CKRecord]
     ) {
         self.isForced = isForced
         self.isDry = isDry
         self.ticket = ticket
         self.knownNames = knownNames
         self.entries = entries
+        self.readableAgain = readableAgain
     }
 
     func withState<Value>(_ body: (inout State) -> sending Value) -> Value {
@@ -95,5 +100,7 @@ struct TypeComparison: Sendable {
     var deletions: [String] = []
     /// Entries for this device to remove.
     var entryNames: [String] = []
+    /// Names of records that were set aside and are so no longer.
+    var readableNames: Set<String> = []
     var mark: String?
 }

@@ -120,6 +120,7 @@ extension EngineDriver {
                         since: asked.map { CKServerChangeToken(text: $0) },
                         deletionsAfterVersion: intact)
                 }
+                await reportRecreated(page, engine)
                 let pageChanged = page.changed.map { ZoneID($0) }
                 token = page.token.text
                 var deletions = page.deleted.map {
@@ -158,6 +159,29 @@ extension EngineDriver {
             for zone in changed { session.notified(of: zone) }
             failed(error, hadToken: token != nil, nil, &round)
         }
+    }
+
+    /// Reports zones as deleted that were deleted and created again since the last fetch: the database's changes name only
+    /// their last state, and a fetch of a new zone does not say which records of the former one are gone. A store of all
+    /// records finds those itself.
+    private func reportRecreated(_ page: DatabaseChangesPage, _ engine: CKSyncEngine) async {
+        guard state.history == nil else { return }
+        let named = page.changed.compactMap { zoneID in
+            page.generations[zoneID].map { (ZoneID(zoneID), $0) }
+        }
+        let generations = Dictionary(named) { $1 }
+        let deletions = state.ledger.recreated(generations).map { zone in
+            var deletion = CKDatabase.DatabaseChange.Deletion(
+                zoneID: CKRecordZone.ID(zone), reason: .deleted)
+            deletion.isInferred = true
+            return deletion
+        }
+        if !deletions.isEmpty {
+            let event = CKSyncEngine.Event.FetchedDatabaseChanges(
+                modifications: [], deletions: deletions)
+            await deliver(.fetchedDatabaseChanges(event), engine)
+        }
+        state.update { $0.note(generations) }
     }
 
     /// Asks the delegate before the next page of the database; its choice of zones applies later.

@@ -128,7 +128,14 @@ extension EngineDriver {
     private func generationsToDelete(
         _ zoneIDs: [CKRecordZone.ID]
     ) throws -> [CKRecordZone.ID: Int64] {
-        guard !zoneIDs.isEmpty, let history else { return [:] }
+        guard !zoneIDs.isEmpty else { return [:] }
+        guard let history else {
+            let known = state.ledger.zoneGenerations
+            let named = zoneIDs.compactMap { zoneID in
+                known[ZoneID(zoneID)].map { (zoneID, $0) }
+            }
+            return Dictionary(named) { $1 }
+        }
         guard let generations = history.generationsToDelete(zoneIDs.map { ZoneID($0) }) else {
             throw CKError(
                 .serviceUnavailable,
@@ -309,8 +316,11 @@ extension EngineDriver {
         }
         let dispositions = classify(changes, failures, round)
         let serverRecords = failures.compactMap { $0?.serverRecord }
+        let missing = zip(changes, failures).filter { $1?.isZoneMissing == true }
         state.update { ledger in
             ledger.resolve(changes, dispositions)
+            // The app learns from the failure that the zone is gone, and may create it again.
+            for (change, _) in missing { ledger.forgetGeneration(of: change.id.zoneID) }
             for record in serverRecords {
                 ledger.noteConflicting(RecordID(record.recordID), type: record.recordType)
             }

@@ -99,7 +99,7 @@ extension CKSyncEngine {
             change { $0.add(items) }
         }
 
-        /// Removes changes that are not being sent yet.
+        /// Removes changes. One that is being sent now is not cancelled, but it is not sent again if it fails.
         public func remove(pendingRecordZoneChanges: [PendingRecordZoneChange]) {
             let items = pendingRecordZoneChanges.map(\.item)
             change { $0.remove(items) }

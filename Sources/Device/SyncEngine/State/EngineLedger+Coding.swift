@@ -10,7 +10,7 @@ extension EngineLedger: Codable {
 
     private enum Key: String, CodingKey {
         case version, user, databaseToken, zones, zoneTokens, zonesToFetch, subscriptionID
-        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne
+        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne, generations
         case conflictingRecords = "metRecords"
     }
 
@@ -22,6 +22,11 @@ extension EngineLedger: Codable {
     private struct Token: Codable {
         var zone: Int
         var text: String
+    }
+
+    private struct Generation: Codable {
+        var zone: Int
+        var number: Int64
     }
 
     private struct Record: Codable {
@@ -54,7 +59,7 @@ extension EngineLedger: Codable {
             ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName)
         }
         .map { Token(zone: number($0.key), text: $0.value) }
-        var changes = inFlight
+        var changes = inFlight.filter { !withdrawn.contains($0.key) }
         for (id, change) in pending { changes[id] = change }
         let records = changes.values.map {
             Record(name: $0.id.name, zone: number($0.id.zoneID), kind: $0.kind.rawValue)
@@ -63,6 +68,10 @@ extension EngineLedger: Codable {
             ZoneWork(zone: number($0.key), isDeletion: $0.value == .delete)
         }
         let unfetched = zonesToFetch.map(number)
+        let generations = zoneGenerations.sorted {
+            ($0.key.name, $0.key.ownerName) < ($1.key.name, $1.key.ownerName)
+        }
+        .map { Generation(zone: number($0.key), number: $0.value) }
         let encryptedAsOne = zonesEncryptedAsOne.map(number).sorted()
         let conflicting = conflictingRecords.flatMap { zone, records in
             records.map { ConflictingRecord(name: $0.key, zone: number(zone), type: $0.value) }
@@ -78,6 +87,7 @@ extension EngineLedger: Codable {
         try container.encode(unfetched, forKey: .zonesToFetch)
         try container.encode(records, forKey: .records)
         try container.encode(work, forKey: .zoneChanges)
+        if !generations.isEmpty { try container.encode(generations, forKey: .generations) }
         if !encryptedAsOne.isEmpty {
             try container.encode(encryptedAsOne, forKey: .zonesEncryptedAsOne)
         }
@@ -115,6 +125,11 @@ extension EngineLedger: Codable {
         subscriptionID = try container.decodeIfPresent(String.self, forKey: .subscriptionID)
         for token in try container.decode([Token].self, forKey: .zoneTokens) {
             zoneTokens[try zone(token.zone)] = token.text
+        }
+        let generations =
+            try container.decodeIfPresent([Generation].self, forKey: .generations) ?? []
+        for generation in generations {
+            note([try zone(generation.zone): generation.number])
         }
         let conflicting =
             try container.decodeIfPresent([ConflictingRecord].self, forKey: .conflictingRecords)

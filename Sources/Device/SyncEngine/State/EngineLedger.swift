@@ -20,6 +20,8 @@ struct EngineLedger: Sendable {
     var databaseToken: String?
     var zoneTokens: [ZoneID: String] = [:]
     var zonesToFetch: [ZoneID] = []
+    /// How often each zone was created, as far as the service has said so.
+    private(set) var zoneGenerations: [ZoneID: Int64] = [:]
     /// Records, by name with their types, that arrived with conflicts from zones that were never
     /// fetched. A first fetch does not report earlier deletions: those of these records that it
     /// does not contain were deleted.
@@ -30,6 +32,8 @@ struct EngineLedger: Sendable {
 
     private(set) var pending: OrderedDictionary<RecordID, PendingChange> = [:]
     private(set) var inFlight: OrderedDictionary<RecordID, PendingChange> = [:]
+    /// Changes in flight that the app has removed: they are not sent again if they fail.
+    private(set) var withdrawn: Set<RecordID> = []
     private(set) var pendingZones: OrderedDictionary<ZoneID, ZoneChange> = [:]
     /// The zones that the app creates with the encryption scope `.perZone`.
     var zonesEncryptedAsOne: Set<ZoneID> = []
@@ -60,7 +64,11 @@ struct EngineLedger: Sendable {
         let unwanted = Dictionary(changes.map { ($0.id, Set([$0.kind])) }) { $0.union($1) }
         let count = pending.count
         pending.removeAll { unwanted[$0.key]?.contains($0.value.kind) ?? false }
-        return pending.count < count
+        let withdrawnCount = withdrawn.count
+        for (id, kinds) in unwanted {
+            if let sent = inFlight[id], kinds.contains(sent.kind) { withdrawn.insert(id) }
+        }
+        return pending.count < count || withdrawn.count > withdrawnCount
     }
 
     @discardableResult
@@ -100,6 +108,7 @@ struct EngineLedger: Sendable {
         var taken: Set<RecordID> = []
         for change in changes {
             inFlight[change.id] = change
+            withdrawn.remove(change.id)
             if let known = pending[change.id], known.kind == change.kind,
                 known.generation <= askedCount
             {
@@ -110,13 +119,14 @@ struct EngineLedger: Sendable {
     }
 
     /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
-    /// changed the record meanwhile.
+    /// changed the record or removed the change meanwhile.
     mutating func resolve(_ changes: [PendingChange], _ dispositions: [ItemDisposition]) {
         for (change, disposition) in zip(changes, dispositions).reversed() {
             inFlight[change.id] = nil
+            let isWithdrawn = withdrawn.remove(change.id) != nil
             switch disposition {
             case .pending, .countAttempt:
-                if pending[change.id] == nil {
+                if pending[change.id] == nil, !isWithdrawn {
                     pending.updateValue(change, forKey: change.id, insertingAt: 0)
                 }
             case .confirmed, .conflict, .deletedElsewhere, .setAside: break
@@ -160,11 +170,35 @@ struct EngineLedger: Sendable {
         return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
     }
 
+    /// The zones that were deleted and created again since their generations were noted.
+    func recreated(_ generations: [ZoneID: Int64]) -> [ZoneID] {
+        generations.keys.filter { zone in
+            guard let known = zoneGenerations[zone], let current = generations[zone] else {
+                return false
+            }
+            return known < current
+        }.sorted { ($0.name, $0.ownerName) < ($1.name, $1.ownerName) }
+    }
+
+    /// Notes the generations of existing zones. Of those that were created again it forgets how far they were fetched, and
+    /// a pending deletion, which is about the former zone.
+    mutating func note(_ generations: [ZoneID: Int64]) {
+        for zone in recreated(generations) {
+            forget(zone)
+            if pendingZones[zone] == .delete { pendingZones[zone] = nil }
+        }
+        zoneGenerations.merge(generations) { $1 }
+    }
+
+    /// Forgets how often a zone was created that is missing: its deletion is not reported again if it is created again.
+    mutating func forgetGeneration(of zone: ZoneID) { zoneGenerations[zone] = nil }
+
     /// Goes back to what had been fetched in an earlier state; the pending changes stay.
     mutating func rewind(to earlier: EngineLedger) {
         databaseToken = earlier.databaseToken
         zoneTokens = earlier.zoneTokens
         zonesToFetch = earlier.zonesToFetch
+        zoneGenerations = earlier.zoneGenerations
         conflictingRecords = earlier.conflictingRecords
     }
 
@@ -172,6 +206,7 @@ struct EngineLedger: Sendable {
     mutating func forget(_ zone: ZoneID) {
         conflictingRecords[zone] = nil
         zoneTokens[zone] = nil
+        zoneGenerations[zone] = nil
         zonesToFetch.removeAll { $0 == zone }
     }
 

@@ -242,6 +242,17 @@ struct LongLivedTests {
         #expect(try await scene.container.allLongLivedOperationIDs() == [])
     }
 
+    @Test("A save whose outcome is damaged is not sent again after six days")
+    func saveWithDamagedOutcomeIsNotSentAfterSixDays() async throws {
+        let (scene, clock) = try await sceneAfter(.modifyRecords, .reported)
+        let operation = try await scene.resumed()
+        let folder = try #require(scene.journals.first)
+        try Data().write(to: folder.appendingPathComponent("outcome"))
+        clock.advance(bySeconds: 6 * 86_400)
+        #expect(await outcome(of: operation, unsentIn: scene) == 34)
+        #expect(scene.journals.isEmpty)
+    }
+
     @Test("An unfinished fetch is repeated at any age")
     func unfinishedFetchIsRepeatedAtAnyAge() async throws {
         let (scene, clock) = try await sceneAfter(.fetchZones)

@@ -121,6 +121,51 @@ import Testing
         }
     }
 
+    /// The app removes fields that it has not read, from a record of system fields or one that was fetched without fields.
+    @Test(arguments: [SavePolicy.ifServerRecordUnchanged, .changedKeys], [true, false])
+    func removalInRecordThatLacksFieldsIsSaved(_ policy: SavePolicy, isFetched: Bool) async throws {
+        let device = try await device("phone")
+        let record = hut("a")
+        for key in ["beds", "name", "note"] { record[key] = key }
+        record.encryptedValues["secret"] = "2"
+        try await device.0.save(record)
+        let fetched = try await device.0.records(for: [record.recordID], desiredKeys: [])
+        let bare = try isFetched ? fetched[record.recordID]?.get() : withSystemFieldsOnly(record)
+        let copy = try archived(try #require(bare))
+        copy["note"] = nil
+        copy["beds"] = 4
+        copy["beds"] = nil
+        copy.encryptedValues["secret"] = nil
+        #expect(copy.allKeys().isEmpty && copy.changedKeys() == ["beds", "note", "secret"])
+        try await save(copy, on: device, policy: policy) { copy["name"] = nil }
+        #expect(copy.changedKeys() == ["name"])
+        let read = try await device.0.record(for: record.recordID)
+        #expect(read.allKeys() == ["name"])
+        try await device.0.save(copy)
+        #expect(try await device.0.record(for: record.recordID).allKeys().isEmpty)
+        let new = try withSystemFieldsOnly(hut("b"))
+        new["note"] = nil
+        #expect(new.changedKeys().isEmpty)
+    }
+
+    @Test func mergedConflictKeepsRemovalInRecordOfSystemFields() async throws {
+        let (database, _) = try await device("phone")
+        let record = hut("a")
+        record["name"] = "Gipfel"
+        record["note"] = "1"
+        try await database.save(record)
+        let copy = try withSystemFieldsOnly(record)
+        record["name"] = "Gipfelblick"
+        try await database.save(record)
+        copy["note"] = nil
+        let error = await #expect(throws: CKError.self) { try await database.save(copy) }
+        let conflict = try #require(error?.conflicts.first)
+        try await database.save(conflict.merged())
+        let read = try await database.record(for: record.recordID)
+        #expect(read.allKeys() == ["name"])
+        #expect(read["name"] as? String == "Gipfelblick")
+    }
+
     @Test func systemFieldsKeepNewParentOfSavedRecord() async throws {
         let (database, _) = try await device("phone")
         _ = try await database.modifyRecords(saving: [hut("trail"), hut("hut")], deleting: [])

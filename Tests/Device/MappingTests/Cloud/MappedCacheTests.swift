@@ -112,6 +112,33 @@ struct MappedCacheTests {
         try cache.close()
     }
 
+    /// The cache's file was emptied for the next user; the objects and the mapping's file are the former user's.
+    @Test func objectsOfTheFormerUserAreNotSyncedForTheNextUser() async throws {
+        let cloud = TestCloud()
+        let types: [any CloudEntity.Type] = [Person.self, Home.self, Course.self]
+        let cached = try await CachedPhone(cloud, types)
+        let homes = cached.store.memory
+        let home = Home()
+        home.edit { $0.road = "Lake Road" }
+        homes.insert(home)
+        try await cached.mapping.syncEntities()
+        _ = try await cached.cache.signOut(.sendThenRemove)
+        try await cloud.signIn("bob", on: cached.link.connection)
+        let (cache, mapping) = try cached.reopened(types, versions: RecordVersions())
+        let unsent = Home()
+        unsent.edit { $0.road = "Hill Road" }
+        homes.insert(unsent)
+        for _ in 0..<2 {
+            let error = await #expect(throws: MappingError.self) {
+                try await mapping.syncEntities()
+            }
+            #expect(error?.code == .otherAccount)
+        }
+        #expect(homes.objects(Home.self).count == 2)
+        #expect(try await cache.pendingRecordIDs().isEmpty)
+        try cache.close()
+    }
+
     @Test func objectsStayIfTheirCacheWasLostAndHasNoNetwork() async throws {
         let cloud = TestCloud()
         let tablet = try await MappedDevice(cloud, "tablet")

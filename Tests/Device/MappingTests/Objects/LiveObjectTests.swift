@@ -162,6 +162,59 @@ struct LiveObjectTests {
         #expect(try await tablet.tables.all(Hut.self).isEmpty)
     }
 
+    /// A target of weak references, which is ignored while it is a draft.
+    struct Lake: CloudKeyed {
+        static let cloudMap = CloudMap<Lake>("Lake")
+            .field(\.name, "name").weak().ignore(when: \.isDraft)
+        var syncID: String? = UUID().uuidString
+        var changeDate: Date?
+        var name = ""
+        var isDraft = false
+    }
+
+    struct Boat: CloudKeyed {
+        static let cloudMap = CloudMap<Boat>("Boat")
+            .field(\.name, "name").reference(\.lakeID, to: Lake.self, "lake")
+            .references(\.visitedIDs, to: Lake.self, "visited")
+        var syncID: String? = UUID().uuidString
+        var changeDate: Date?
+        var name = ""
+        var lakeID: String?
+        var visitedIDs: [String] = []
+    }
+
+    /// The service refuses a weak reference to a record that it does not have.
+    @Test func rowIsSavedWithoutItsWeakReferencesToIgnoredRows() async throws {
+        let types: [any CloudEntity.Type] = [Boat.self, Lake.self]
+        let phone = try await MappedDevice(cloud, "phone", types: types)
+        let tablet = try await MappedDevice(cloud, "tablet", types: types)
+        let now = TestClock().now
+        let lake = phone.add(Lake(changeDate: now, name: "Long lake"))
+        let draft = phone.add(Lake(changeDate: now, name: "Draft", isDraft: true))
+        let visited = [lake, draft].compactMap(\.syncID)
+        let boat = phone.add(
+            Boat(changeDate: now, name: "Swan", lakeID: draft.syncID, visitedIDs: visited))
+        let earlier = now.addingTimeInterval(-60)
+        _ = tablet.add(Boat(syncID: boat.syncID, changeDate: earlier))
+        _ = tablet.add(Lake(syncID: lake.syncID, changeDate: earlier))
+        for device in [phone, tablet] { try await device.sync() }
+        let record = try await phone.record(boat.syncID)
+        #expect(record["name"] == "Swan")
+        #expect(record.object(forKey: "lake") == nil)
+        let references: [CKRecord.Reference]? = record["visited"]
+        let lakeID = try #require(lake.syncID)
+        #expect(references?.map(\.recordID.recordName) == [lakeID])
+        // The other device does not have the draft; this one keeps its references to it.
+        var copy = try #require(tablet.store.memory.object(Boat.self, syncID: boat.syncID ?? ""))
+        copy.name = "Heron"
+        copy.changeDate = now.addingTimeInterval(60)
+        tablet.store.memory.insert(copy)
+        for device in [tablet, phone] { try await device.sync() }
+        try await phone.sync(forced: true)
+        let row = try #require(phone.store.memory.object(Boat.self, syncID: boat.syncID ?? ""))
+        #expect(row.name == "Heron" && row.lakeID == draft.syncID && row.visitedIDs == visited)
+    }
+
     private func deviceInMemory(_ name: String) async throws -> MappedDevice {
         try await MappedDevice(cloud, name, types: [Hut.self, Valley.self])
     }

@@ -1,6 +1,7 @@
 import StratusClient
 import StratusMapping
 import StratusTesting
+import StratusWire
 import Synchronization
 import Testing
 
@@ -124,13 +125,33 @@ struct MappingCallbackTests {
         #expect(bea.home?.road == "Hill Road")
     }
 
+    /// The process may end during the request, and the next one would save an object without a name once more.
+    @Test func nameOfANewObjectIsKeptBeforeItIsSent() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let anna = phone.addPerson("Anna")
+        let steps = Mutex<[String]>([])
+        phone.store.hooks.withLock { hooks in
+            hooks.keep = { entity in
+                let name = (entity as? Person)?.syncID ?? "none"
+                steps.withLock { $0.append(name) }
+            }
+        }
+        phone.transport.before(RecordsModify.self) { steps.withLock { $0.append("request") } }
+        try await phone.mapping.save(anna)
+        let name = try #require(anna.syncID)
+        #expect(steps.withLock { $0 } == [name, "request", name])
+        phone.store.hooks.withLock { $0 = .init() }
+        phone.transport.before(RecordsModify.self) {}
+    }
+
     /// The mapping is still saving the object while its store keeps it: a save that waits is refused there.
     @Test func waitingSaveInsideKeepThrowsAndOtherSavesAreDeferred() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let (anna, bea) = (phone.addPerson("Anna"), phone.addPerson("Bea"))
         phone.store.hooks.withLock {
-            $0.keep = { [mapping = phone.mapping] entity in
+            $0.keep = { [store = phone.store, mapping = phone.mapping] entity in
                 guard entity as? Person === anna else { return }
+                store.hooks.withLock { $0.keep = nil }
                 CloudMapping.$current.withValue(mapping) { bea.iCloud.save() }
                 let error = await #expect(throws: MappingError.self) {
                     try await mapping.save(bea)

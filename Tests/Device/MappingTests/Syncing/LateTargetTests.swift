@@ -111,6 +111,31 @@ struct LateTargetTests {
         #expect(copy.books.map(\.title) == ["Ada", "Bov"])
     }
 
+    /// Another device has removed a book from the list, and has set the single reference to another book.
+    @Test func removedReferencesLeaveAnObjectThatIsFilledWithoutItsReferences() async throws {
+        let phone = try await device("phone")
+        let tablet = try await device("tablet")
+        let books = ["Ada", "Bov", "Cid"].map { phone.add(Book(BookFields(title: $0))) }
+        let saved = phone.add(Shelf(ShelfFields(label: "Old", first: books[1], books: books)))
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try shelf(tablet)
+        saved.edit {
+            $0.first = books[0]
+            $0.books.remove(at: 1)
+        }
+        try await phone.mapping.save(saved)
+        try await tablet.mapping.update(copy, from: try await phone.record(saved.syncID))
+        #expect(copy.books.map(\.title) == ["Ada", "Cid"])
+        // The book is at hand in the list.
+        #expect(copy.first?.title == "Ada")
+        copy.edit { $0.label = "New" }
+        try await tablet.mapping.save(copy)
+        for device in [phone, tablet] { try await device.sync() }
+        #expect(saved.label == "New")
+        #expect(saved.books.map(\.title) == ["Ada", "Cid"])
+        #expect(saved.first === books[0])
+    }
+
     /// The object has a part of its list, and was filled without the rest, as the call asked for.
     @Test func saveKeepsTheUnloadedPartOfAListInTheRecord() async throws {
         let phone = try await device("phone")

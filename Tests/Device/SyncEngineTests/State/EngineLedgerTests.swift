@@ -41,6 +41,26 @@ extension ZoneID {
         #expect(ledger.pending[a]?.kind == .delete && ledger.pending.count == 1)
     }
 
+    /// As when a person undoes a deletion while its request waits for a network.
+    @Test func changeRemovedInFlightIsNotSentAgain() throws {
+        var ledger = EngineLedger()
+        ledger.add([(id: a, kind: .delete), (id: b, kind: .delete)])
+        ledger.send([change(a, .delete), change(b, .delete)], askedAt: ledger.additionCount)
+        let isRemoved = ledger.remove([(id: a, kind: .delete), (id: b, kind: .save)])
+        #expect(isRemoved)
+        let data = try JSONEncoder().encode(ledger)
+        let restarted = try JSONDecoder().decode(EngineLedger.self, from: data)
+        #expect(Array(restarted.pending.keys) == [b])
+        ledger.resolve(
+            [change(a, .delete), change(b, .delete)], [.pending, .pending])
+        #expect(Array(ledger.pending.keys) == [b] && ledger.withdrawn.isEmpty)
+        // Added again, it is a change like others.
+        ledger.add([(id: a, kind: .delete)])
+        ledger.send([change(a, .delete)], askedAt: ledger.additionCount)
+        ledger.resolve([change(a, .delete)], [.pending])
+        #expect(Array(ledger.pending.keys) == [a, b])
+    }
+
     @Test func sentSaveKeepsPendingDelete() {
         var ledger = EngineLedger()
         ledger.add([(id: a, kind: .delete)])
@@ -56,6 +76,7 @@ extension ZoneID {
         ledger.zoneTokens = [.list: "l", .other: "o"]
         ledger.zonesToFetch = [.other]
         ledger.subscriptionID = "s"
+        ledger.note([.list: 1, .other: 2])
         _ = ledger.account(is: "_ida")
         let data = try JSONEncoder().encode(ledger)
         let again = try JSONDecoder().decode(EngineLedger.self, from: data)
@@ -63,6 +84,7 @@ extension ZoneID {
         #expect(again.databaseToken == "d" && again.zoneTokens == [.list: "l", .other: "o"])
         #expect(again.zonesToFetch == [.other] && again.subscriptionID == "s")
         #expect(again.userRecordName == "_ida")
+        #expect(again.zoneGenerations == [.list: 1, .other: 2])
     }
 
     @Test func onlyFirstSignInKeepsPendingChanges() {
