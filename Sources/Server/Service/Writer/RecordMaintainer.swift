@@ -36,8 +36,7 @@ protocol RecordMaintainer {
     mutating func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) throws
 }
 
-/// The list of all maintainers: ``IndexMaintainer`` and ``OutboxMaintainer`` have files of their own, and the others are
-/// below.
+/// The list of all maintainers: ``OutboxMaintainer`` has a file of its own, and the others are below.
 enum RecordMaintainers {
     /// In the order in which they are called. Shares come before the outbox, whose events name the users who gained or
     /// lost access.
@@ -54,17 +53,46 @@ enum RecordMaintainers {
     }
 }
 
-/// The user and device for whom records are written.
-struct RecordAuthor: Sendable {
-    var user: String
-    /// The device that is not notified of its own changes; empty for an operator's, of which all are notified.
-    var device: String
-    var subscriptions: SubscriptionSummary
-    var ancestorLimits: AncestorMaintainer.AncestorLimits
-    /// How many rows of records a zone may have to be deleted in one transaction.
-    var recordsAtOnce: Int
-    /// Is charged for what the writing costs beyond what the request shows; nil if no request pays for it.
-    var work: RequestWork?
+/// Keeps the entries of the database's indexes: ``RecordIndexing``.
+struct IndexMaintainer: RecordMaintainer {
+    /// Entries that one record may change at no cost beyond that of its save: as many as the longest text has words.
+    private static let freeEntriesPerRecord = 1_000
+
+    /// Is charged for more entries: a list of 100,000 values in one record has as many.
+    private let work: RequestWork?
+    private var indexing = RecordIndexing()
+
+    init(work: RequestWork?) { self.work = work }
+
+    func begin(_ zone: ZoneRow, isShared: Bool, in rows: any DerivedRowWriter) {}
+
+    mutating func stored(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        let entries = try indexing.update(
+            write.row, fields: write.fields, old: write.old, in: rows)
+        charge(entries)
+    }
+
+    /// No index contains sharing data.
+    func moved(_ write: RecordWrite, in rows: any DerivedRowWriter) {}
+
+    mutating func deleted(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        let entries = try indexing.update(write.row, fields: [], old: write.old, in: rows)
+        charge(entries)
+    }
+
+    mutating func rebuilt(_ write: RecordWrite, in rows: any DerivedRowWriter) throws {
+        try stored(write, in: rows)
+    }
+
+    func finish(_ zone: ZoneRow, through version: Int64, in rows: any DerivedRowWriter) {}
+
+    /// The store deletes a zone's entries with it. The indexes themselves stay: other zones use them too.
+    func removing(_ zone: ZoneRow, in rows: any DerivedRowWriter) {}
+
+    private func charge(_ entries: Int) {
+        guard entries > Self.freeEntriesPerRecord else { return }
+        work?.add(entriesWritten: entries - Self.freeEntriesPerRecord)
+    }
 }
 
 /// Keeps the references with an action, by their targets: ``ReferenceRow``.

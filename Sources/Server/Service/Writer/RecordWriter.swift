@@ -255,3 +255,16 @@ struct RecordWrite {
     /// The living record as it was before; nil for a new one.
     var old: RecordRow?
 }
+
+/// The user and device for whom records are written.
+struct RecordAuthor: Sendable {
+    var user: String
+    /// The device that is not notified of its own changes; empty for an operator's, of which all are notified.
+    var device: String
+    var subscriptions: SubscriptionSummary
+    var ancestorLimits: AncestorMaintainer.AncestorLimits
+    /// How many rows of records a zone may have to be deleted in one transaction.
+    var recordsAtOnce: Int
+    /// Is charged for what the writing costs beyond what the request shows; nil if no request pays for it.
+    var work: RequestWork?
+}
