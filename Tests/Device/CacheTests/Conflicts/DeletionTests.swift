@@ -111,7 +111,7 @@ import Testing
     /// The phone deletes the record and creates another one of its name before it sends; the tablet deletes the first
     /// one.
     ///
-    /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
+    /// - Parameter hasTimes: Whether the record has a field of times, which shows that it is another record.
     @Test(arguments: [true, false])
     func deletionElsewhereKeepsRecreatedRecord(hasTimes: Bool) async throws {
         let cloud = RealService()

@@ -139,8 +139,8 @@ import Testing
 
     // MARK: Apps
 
-    /// Strangers of one app share a transfer limit, however many addresses they use; signed-in users are not
-    /// affected.
+    /// Clients of one app without a user share a transfer limit, however many addresses they use; signed-in users are
+    /// not affected.
     @Test func anonymousSendersOfAnAppShareItsTransferLimit() async throws {
         let world = world {
             $0.transferBytesInBurstPerToken = 10_000
