@@ -128,7 +128,8 @@ import Testing
         #expect(try tablet.texts() == ["a": "new"])
     }
 
-    /// No field tells the two records apart, so the first one is deleted at the service before the second one is saved.
+    /// No field distinguishes the two records, so the first one is deleted at the service before the second one is
+    /// saved.
     @Test(arguments: [true, false], [true, false])
     func recreatedRecordSurvivesUnansweredDeletionOfItsPredecessor(
         arrives: Bool, restarts: Bool
