@@ -2,7 +2,7 @@ import Foundation
 import TestProcesses
 import Testing
 
-/// Whatever arrives, the service answers with an error of the protocol, applies nothing in part and keeps running.
+/// Any bad input gets an error of the protocol, is not applied in part, and the service keeps running.
 @Suite struct BadInputTests {
     let instance: ServedInstance
     let session: Session

@@ -40,7 +40,7 @@ struct NoteConflictTests {
         try await note.edit("from an hour ahead")
         try await note.save()
         await phone.app.sync()
-        // The same note is saved once more, so that the next save meets a conflict.
+        // The same note is saved again, so that the next save gets a conflict.
         let database = phone.container.privateCloudDatabase
         let record = try await database.record(
             for: CKRecord.ID(

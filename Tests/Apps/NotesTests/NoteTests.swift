@@ -146,7 +146,7 @@ struct NoteTests {
         await first.app.sync()
         await first.app.close()
         try await phone.save("two")
-        // Only a request with a token meets this fault, after which everything is fetched.
+        // Only a request with a token gets this fault, after which everything is fetched.
         world.cloud.faults.next(of: ChangesZone.self, .expireChangeTokens)
         let counted = world.cloud.faults.remaining.count
         let tablet = try await world.open("tablet")

@@ -48,7 +48,7 @@ final class NotesWorld: Sendable {
         return opened
     }
 
-    /// A phone that has saved "one" and typed "two", whose save will meet a fault.
+    /// A phone that has saved "one" and typed "two", whose save will fail.
     func openTyping(beforeFault fault: CloudFaults.Effect) async throws -> NoteDevice {
         let phone = try await open("phone")
         try await phone.save("one")

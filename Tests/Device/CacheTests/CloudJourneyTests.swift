@@ -59,7 +59,7 @@ import Testing
         #expect(again["double"] == 1.5)
     }
 
-    /// Whatever an encrypted value contains, it is in the clear here and encrypted at the service.
+    /// Every encrypted value is readable on the device and encrypted at the service.
     @Test func encryptedValuesSyncBetweenDevices() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

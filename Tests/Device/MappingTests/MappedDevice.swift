@@ -189,7 +189,7 @@ final class RecordingStore: CloudStore {
         saves.continuation.yield(Entity.cloudMap.recordType)
     }
 
-    /// Waits until the store was told of this many saves, successful or not.
+    /// Waits until the store was notified of this many saves, successful or not.
     func waitForSaves(_ count: Int) async {
         var left = count
         for await _ in saves.stream {

@@ -213,7 +213,7 @@ struct ServiceTests {
         #expect(try await phone.records("Person").count == 1)
     }
 
-    /// One push for a new object, one for an edit, one for a deletion: each one brings only its own change.
+    /// One push for a new object, one for an edit, one for a deletion: each one fetches only its own change.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func pushFetchesOnlyItsOwnChange(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)

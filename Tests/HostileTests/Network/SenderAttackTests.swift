@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// The transfer of strangers does not use up an app's limit.
+    /// Transfers without a user do not use up an app's limit.
     @Test func anonymousSendersDoNotUseUpTheAppsTransferLimit() throws {
         let folder = AttackedFolder()
         let (service, api, web) = try Self.serveIda(

@@ -17,7 +17,7 @@ import Testing
 
     private static let photo = String(repeating: "photo", count: 2_000)
 
-    /// Saves one record after the other, every tenth with a new asset, until it is told to stop.
+    /// Saves one record after the other, every tenth with a new asset, until the test stops it.
     private static func keepSaving(
         _ identity: Identity, _ acknowledged: Acknowledged
     ) throws {

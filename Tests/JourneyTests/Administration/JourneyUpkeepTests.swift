@@ -73,7 +73,7 @@ import Testing
         ).object()
     }
 
-    /// A mistyped folder is not created, and no command says that it did its work there.
+    /// A mistyped folder is not created, and no command reports success for it.
     @Test(arguments: ["restored", "collect", "compact"])
     func missingDataFolderIsRefused(command: String) throws {
         let place = try TemporaryFolder()

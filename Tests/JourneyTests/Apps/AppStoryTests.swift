@@ -97,7 +97,7 @@
             #expect(try tablet.type("take all").contains("All notices are on the list."))
             try tablet.type("mode planning")
             try bobs.awaitLine("* Tea added by Alice")
-            // Both are offline, and afterwards both changes exist.
+            // Both devices change the list offline, and afterwards both changes exist.
             for device in [phone, bobs] { try device.type("offline") }
             try phone.type("add Cream after bread")
             try bobs.type("add Jam after bread")

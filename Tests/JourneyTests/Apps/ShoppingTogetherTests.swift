@@ -68,7 +68,7 @@ struct ShoppingTogetherTests {
         #expect(instance.terminate() == 0)
     }
 
-    /// The app is not in step while the service refuses a change, and says how to go online again.
+    /// The app does not show “in step” while the service refuses a change, and says how to go online again.
     @Test func refusedChangeIsReportedAsNotSynced() throws {
         let instance = try ServedInstance(dataFolder: nil)
         _ = try shop("bob", at: instance, typing: ["sync"])

@@ -1,7 +1,6 @@
 import Foundation
 
-/// What all devices did and which answers they got, from the ledgers of their processes, and what must therefore
-/// hold.
+/// What all devices did and which answers they got, from the ledgers of their processes, and what follows from that.
 ///
 /// Each value of a record is the name of the operation that wrote it, so that a value shows its origin.
 struct KillLedger {

@@ -4,8 +4,8 @@
     import TestSeeds
     import Testing
 
-    /// A device's process is killed repeatedly, at any moment, while another device works on the same records.
-    /// Nothing is lost, doubled or restored: not in the file that the next process opens, and nowhere at the end.
+    /// A device's process is killed repeatedly, at any moment, while another device works on the same records. Nothing
+    /// is lost, duplicated or restored, neither in the file that the next process opens nor in the final state.
     @Suite struct KilledDeviceTests {
         /// `STRATUS_LONG=1` kills more often.
         private static let killCount =
@@ -130,7 +130,7 @@
             if random(4) > 0 { try tablet.tap("steps \(random(12))", "done") }
         }
 
-        /// Waits for a random time up to this many milliseconds; any moment will do.
+        /// Waits for a random time of up to this many milliseconds.
         private func pause(_ milliseconds: UInt64) async throws {
             try await Task.sleep(for: .microseconds(random(milliseconds * 1_000)))
         }

@@ -23,7 +23,7 @@ import Testing
         }
         let storage = try SQLiteStorageEngine(folder: folder)
         try await rule.run(on: Self.inProcess(storage))
-        // Whatever a case did, the folder keeps its invariants.
+        // The folder keeps its invariants after every case.
         #expect(try await Doctor(storage: storage).examine().findings == [])
         try await storage.close()
     }

@@ -62,7 +62,7 @@ import Testing
         #expect(mode as? Int == 0o700)
     }
 
-    /// The device identifier tells the service which changes are this device's; it is never the name alone.
+    /// The service recognises a device's changes by the device identifier, which is never only the name.
     @Test func devicesWithOneNameHaveDifferentIdentifiers() throws {
         let paths = [path, path + "-2"]
         defer { for path in paths { try? FileManager.default.removeItem(atPath: path) } }

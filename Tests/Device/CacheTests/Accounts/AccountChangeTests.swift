@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A process may have several devices, each with its own account.
+/// A process may contain several devices, each with its own account.
 @Suite(.timeLimit(.minutes(20))) struct AccountChangeTests {
     @Test func accountChangeIsReceivedByItsOwnConnectionOnly() async throws {
         let cloud = TestCloud()

@@ -30,7 +30,7 @@ import Testing
         #expect(try await phone.cache.zoneIDs().isEmpty && phone.texts().isEmpty)
         #expect(try phone.assetFiles().isEmpty)
         #expect(try !finds("confidential", phone))
-        // The user comes back the next day.
+        // The user signs in again the next day.
         try phone.restart()
         try await phone.cache.sync()
         #expect(try phone.texts() == ["a": "confidential"])
@@ -221,7 +221,7 @@ import Testing
         #expect(lossMilliseconds == nil)
     }
 
-    /// The loop of the other process rests, and gets a hint after the sign-out. It syncs again only when the app asks
+    /// The loop of the other process is idle, and gets a hint after the sign-out. It syncs again only when the app asks
     /// for it.
     @Test(.timeLimit(.minutes(20)))
     func loopOfOtherProcessIsHaltedAfterSignOut() async throws {

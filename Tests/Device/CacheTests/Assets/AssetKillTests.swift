@@ -10,7 +10,8 @@ import Testing
 
 @testable import StratusCache
 
-/// A process that is killed while it saves, uploads, downloads and removes files leaves nothing half done.
+/// A process that is killed while it saves, uploads, downloads and removes files leaves every record and every file
+/// complete.
 ///
 /// The process uses a service of this process over HTTP.
 @Suite struct AssetKillTests {
@@ -50,7 +51,7 @@ import Testing
                 if words.first == "saved" { saved.insert(String(words[1])) }
                 if words.first == "deleting" { saved.remove(String(words[1])) }
             }
-            // Any moment is good, so this waits for nothing in particular.
+            // The process may be killed at any moment, so this waits for no event.
             try await Task.sleep(for: .milliseconds(kill % 5 * 3))
             for line in await peer.killed() {
                 let words = line.split(separator: " ")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import StratusCache
 
-/// An app that the system woke up: the result is true, and comes in time.
+/// An app that the system woke up gets a correct result, in time.
 @Suite(.timeLimit(.minutes(20))) struct BackgroundTests {
     /// The notification that the service pushes for a subscription to a database.
     private func push(of scope: DatabaseScope = .private) throws -> CKNotification {
@@ -50,7 +50,7 @@ import Testing
         try phone.save("a", "1")
         let gate = Gate()
         phone.link.duringNextSend { await gate.pass() }
-        // The time is over as soon as the upload is in flight.
+        // The time limit is reached as soon as the upload is in flight.
         let world = World(
             nowMilliseconds: phone.time.world.nowMilliseconds,
             uptimeSeconds: phone.time.world.uptimeSeconds, sleep: phone.time.world.sleep,
@@ -75,7 +75,7 @@ import Testing
         let cloud = RealService()
         let phone = try Device(cloud)
         try phone.save("a", "1")
-        // The time is never over, however slow the machine is.
+        // The time limit is never reached, however slow the machine is.
         let world = World(
             nowMilliseconds: phone.time.world.nowMilliseconds,
             uptimeSeconds: phone.time.world.uptimeSeconds, sleep: phone.time.world.sleep,

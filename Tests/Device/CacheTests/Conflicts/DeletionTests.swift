@@ -111,7 +111,7 @@ import Testing
     /// The phone deletes the record and creates another one of its name before it sends; the tablet deletes the first
     /// one.
     ///
-    /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
+    /// - Parameter hasTimes: Whether the record has a field of times, which shows that it is another record.
     @Test(arguments: [true, false])
     func deletionElsewhereKeepsRecreatedRecord(hasTimes: Bool) async throws {
         let cloud = RealService()
@@ -128,7 +128,8 @@ import Testing
         #expect(try tablet.texts() == ["a": "new"])
     }
 
-    /// No field tells the two records apart, so the first one is deleted at the service before the second one is saved.
+    /// No field distinguishes the two records, so the first one is deleted at the service before the second one is
+    /// saved.
     @Test(arguments: [true, false], [true, false])
     func recreatedRecordSurvivesUnansweredDeletionOfItsPredecessor(
         arrives: Bool, restarts: Bool

@@ -20,7 +20,7 @@ import Testing
         var devices: [Device] = []
         for (number, skew) in skews.enumerated() {
             devices.append(try Device(cloud, time: TestTime(skewMilliseconds: skew)))
-            // The answer to its first save tells a device the offset of its clock.
+            // A device learns the offset of its clock from the answer to its first save.
             try devices[number].save("own \(number)", "x")
             try await devices[number].cache.sync()
         }

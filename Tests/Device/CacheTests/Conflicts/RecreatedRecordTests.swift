@@ -5,8 +5,8 @@ import Testing
 
 @testable import StratusCache
 
-/// A record with the name of one that was deleted on the same device: records that refer to it wait with it, and
-/// whatever happens to it, the former one's deletion is kept.
+/// A record with the name of one that was deleted on the same device: records that refer to it wait with it, and the
+/// former one's deletion is kept in every case.
 @Suite(.timeLimit(.minutes(20))) struct RecreatedRecordTests {
     /// How a record refers to another one.
     enum Need: CaseIterable {
@@ -53,7 +53,7 @@ import Testing
         let phone = try await Device.synced(cloud, ["list": "1"])
         await phone.cache.start()
         try phone.delete("list")
-        // At rest: until it learns of the save, it fetches nothing by itself.
+        // The device is idle: until it learns of the save, it fetches nothing by itself.
         var status = try await phone.cache.status()
         while status.pendingCount > 0 || status.operation != nil {
             await Task.yield()
@@ -97,7 +97,7 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// A mark tells records of one name apart: the later one has the later mark, even if the clock was set back.
+    /// A mark distinguishes records of one name: the later one has the later mark, even if the clock was set back.
     @Test func recreationMarkIncreasesAlthoughTheClockWasSetBack() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "first"])

@@ -69,7 +69,7 @@ import Testing
         try widget.close()
     }
 
-    /// A refusal tells the service's time too.
+    /// A refusal contains the service's time too.
     @Test func refusedRequestSetsTheClockOffset() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(

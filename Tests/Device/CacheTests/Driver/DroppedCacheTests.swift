@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// A cache without any reference is closed, running or not.
+/// A cache without any reference is closed, whether it is running or not.
 @Suite struct DroppedCacheTests {
     @Test(
         .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd")),

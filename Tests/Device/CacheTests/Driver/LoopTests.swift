@@ -95,7 +95,7 @@ import Testing
         await phone.cache.start()
         gate.open()
         try await syncing.value
-        // The loop of the sync goes on as the started one.
+        // The loop of the sync continues as the started one.
         while !hasEnded.withLock({ $0 }) {
             try Task.checkCancellation()
             await Task.yield()

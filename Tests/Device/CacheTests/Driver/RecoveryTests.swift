@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Crashes, expired tokens and lost zones lead to the same result, at whatever step they happen.
+/// Crashes, expired tokens and lost zones lead to the same result at every step.
 @Suite(.timeLimit(.minutes(20))) struct RecoveryTests {
     /// A sequence of edits and syncs that is cut at every step, and must always have the same result.
     private func story(_ cloud: RealService, _ phone: Device, sync: () async throws -> Void)

@@ -10,7 +10,7 @@ import StratusWire
 import Synchronization
 import Testing
 
-/// What an engine's store does after a failed write, and what a full fetch tells about zones.
+/// What an engine's store does after a failed write, and what a full fetch shows about zones.
 @Suite(.timeLimit(.minutes(20))) struct EngineRecoveryTests {
     /// Nothing else makes the engine fetch the zone: no change is pending, and the database's token is past the change.
     @Test(arguments: [false, true])

@@ -97,7 +97,7 @@ import Testing
 
     /// A recreated record is another record than the deleted one on all devices, as with the cache's own syncing.
     ///
-    /// - Parameter hasTimes: Whether the record has a field of times, which tells that it is another record.
+    /// - Parameter hasTimes: Whether the record has a field of times, which shows that it is another record.
     @Test(arguments: [true, false])
     func recreatedRecordHasNoFieldOfTheDeletedOne(hasTimes: Bool) async throws {
         let (phone, tablet) = try await EngineDevice.pair(
@@ -254,7 +254,7 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// The user is signed out for a while.
+    /// The user is signed out meanwhile.
     @Test func editMadeSignedOutIsSentAfterwards() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await EngineDevice.pair(cloud)

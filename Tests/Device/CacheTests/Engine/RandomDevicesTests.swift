@@ -94,7 +94,7 @@ import Testing
             story.append("  deletes \(record.recordID.recordName)")
         }
 
-        /// At rest, or during a sync.
+        /// While the device is idle, or during a sync.
         private mutating func restart(_ device: RandomDevice) async throws {
             let sync = Bool.random(using: &numbers) ? Task { await device.send() } : nil
             for _ in 0..<Int.random(in: 0..<40, using: &numbers) { await Task.yield() }

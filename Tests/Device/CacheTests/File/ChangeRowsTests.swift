@@ -8,7 +8,7 @@ import Testing
 
 /// What a process learns of the other ones' changes from the rows that they write.
 @Suite struct ChangeRowsTests {
-    /// The scopes of which everything was reported to a process that opened a new file, after another one wrote this
+    /// The scopes that were reported as changed in full to a process with a new file, after another process wrote this
     /// many rows of 9,000 records each.
     private func scopesReported(rowCount: Int) throws -> [CKDatabase.Scope] {
         let path = NSTemporaryDirectory() + "changes-\(UUID().uuidString).sqlite"
@@ -30,7 +30,7 @@ import Testing
         #expect(try scopesReported(rowCount: 2) == [])
     }
 
-    /// A process that missed rows is told of everything, also if it has seen none before.
+    /// A process that missed rows is notified that everything changed, even if it has seen no rows before.
     @Test func everythingIsReportedAfterRowsOfANewFileWereDropped() throws {
         #expect(try scopesReported(rowCount: 4) == [.private, .shared])
     }

@@ -67,7 +67,7 @@ import Testing
         try cache.close()
     }
 
-    /// The kernel releases a lock, whatever its process was doing.
+    /// The kernel releases a lock when its process ends, whatever the process was doing.
     @Test(.timeLimit(.minutes(20))) func killedProcessReleasesItsLock() async throws {
         defer { remove() }
         let cloud = RealService()
@@ -173,7 +173,7 @@ import Testing
         try other.close()
     }
 
-    /// Earlier versions locked the whole file; a command of this version may run beside an app of such a one.
+    /// Earlier versions locked the whole file. A command of this version may run beside an app with such a version.
     @Test func processWithTheLockOfTheWholeFileSyncsAlone() throws {
         let phone = try Device(RealService())
         let lock = phone.cache.file.lock

@@ -53,7 +53,7 @@ import Testing
         #expect(kinds(try await updates.next()) == ["a removed thisDevice"])
     }
 
-    /// The service tells who changed a record, but not who deleted it.
+    /// The service reports who changed a record, but not who deleted it.
     @Test func updateNamesItsAuthor() async throws {
         let cloud = TestCloud()
         let (phone, tablet) = try await CloudDevice.pair(cloud, ["a": "1"])
@@ -106,8 +106,8 @@ import Testing
         #expect(cache.file.snapshotsRead.load(ordering: .relaxed) - before == 10)
     }
 
-    /// After any writes, in transactions of any size, the observer has the records of the query, and the reported
-    /// changes lead to them. Pages are tested too.
+    /// After any writes, in transactions of any size, the observer has the records of the query, and applying the
+    /// reported changes gives the same records. Pages are tested too.
     @Test(arguments: Seeds.forTest("ObservationTests", count: 8))
     func updatesFollowRandomWrites(_ seed: UInt64) throws {
         var script = HutScript(seed: seed)

@@ -104,7 +104,7 @@ import Testing
         for device in [phone, tablet] { #expect(try device.texts() == ["b": "1"]) }
     }
 
-    /// The first deletion arrived, the creation of the next zone did not: another device was quicker.
+    /// The first deletion arrived. The creation of the next zone did not, because another device created one first.
     @Test func zoneDeletionBeforeOwnRecreationKeepsZoneRecreatedElsewhere() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")

@@ -88,8 +88,8 @@ import Testing
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
-    /// If it were sent, the deletion would remove the record; if it waited for space, it would never be sent without
-    /// any notice.
+    /// If the deletion were sent, it would remove the record. If it waited for space, it would never be sent, and the
+    /// app would not be notified.
     @Test func deletionIsSetAsideWithAMoveOverQuota() async throws {
         let cloud = RealService()
         let (phone, _) = try await pair(cloud)

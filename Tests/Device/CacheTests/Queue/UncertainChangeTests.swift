@@ -154,7 +154,7 @@ import Testing
         case newRecord, deletion, deletionOfFormerRecord
     }
 
-    /// Before such a change is sent again, the zone's changes must tell whether another device has deleted the new
+    /// Before such a change is sent again, the zone's changes must show whether another device has deleted the new
     /// record, or recreated the deleted one.
     @Test(arguments: Unanswered.allCases, [false, true])
     func unansweredChangeWaitsForZonesChanges(_ change: Unanswered, isKilled: Bool) async throws {

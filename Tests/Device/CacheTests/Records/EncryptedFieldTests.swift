@@ -126,7 +126,7 @@ import Testing
             recordType: "Item", recordID: CKRecord.ID(recordName: "b", zoneID: .list))
         other.encryptedValues["text"] = "We met a marmot."
         try await tablet.cache.save(other)
-        // After a restart only the file tells that the field is encrypted.
+        // After a restart only the file shows that the field is encrypted.
         try tablet.restart()
         try edit(tablet) { $0["name"] = "bread" }
         let sent = sentFields(of: tablet)
@@ -196,7 +196,7 @@ import Testing
         #expect(!text.contains(Self.forgery))
     }
 
-    /// A file of format 3 tells by its records which fields were encrypted.
+    /// In a file of format 3 the records show which fields were encrypted.
     @Test func migrationFromFormat3RemembersEncryptedFields() throws {
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         defer { for suffix in ["", "-wal", "-shm", "-lock"] { unlink(path + suffix) } }

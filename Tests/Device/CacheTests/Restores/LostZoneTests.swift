@@ -275,7 +275,7 @@ import Testing
         try await folder.expect([:], on: "tablet", "laptop", "phone")
     }
 
-    /// The zone is created, and the first save into it gets no answer. The first fetch of the zone would not tell
+    /// The zone is created, and the first save into it gets no answer. The first fetch of the zone would not show
     /// whether the save arrived and another device has deleted the record since.
     ///
     /// - Parameter isZoneLost: Whether the zone is recreated after a restore, or created for the first time.

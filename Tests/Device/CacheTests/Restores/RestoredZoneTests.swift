@@ -5,7 +5,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Deletions of zones after a restore: to which of the zones with a name they apply.
+/// Deletions of zones after a restore, and to which of several zones with the same name they apply.
 @Suite(.timeLimit(.minutes(20))) struct RestoredZoneTests {
     /// The deletion of a zone that a restore brought back applies only to that zone, even if its answer is lost.
     @Test func repeatedDeletionOfARestoredZoneKeepsTheRecreatedZone() async throws {

@@ -308,7 +308,7 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
-    /// Without edit times only the pending deletion tells that the record is to be deleted.
+    /// Without edit times only the pending deletion shows that the record is to be deleted.
     @Test func deletionOfLostRecordWinsOverTheCopySentElsewhere() async throws {
         let cloud = RealService()
         let (phone, tablet) = try await Device.pair(cloud, ["b": "1"], resolver: KeepsServer())

@@ -33,7 +33,8 @@ final class CloudDevice: Sendable {
         }
         transport = FaultyTransport(inner)
         time.follow(World.live.nowMilliseconds)
-        // With the same clock: an answer that takes as long as the clock is wrong, on a slow machine, tells nothing.
+        // With the same clock: on a slow machine an answer may take as long as a clock is wrong, and then the offset
+        // cannot be determined.
         connection = CloudConnection(
             transport: transport, hasAccount: true, deviceID: name, world: time.world,
             keyStore: keyStore ?? cloud.keyStore)

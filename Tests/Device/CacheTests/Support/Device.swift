@@ -39,7 +39,8 @@ final class Device: Sendable {
     ) throws {
         app = Mutex(versions)
         link = ServiceLink(cloud, user: user)
-        // With the same clock: an answer that takes as long as the clock is wrong, on a slow machine, tells nothing.
+        // With the same clock: on a slow machine an answer may take as long as a clock is wrong, and then the offset
+        // cannot be determined.
         connection = link.connection(time.world)
         self.scope = scope
         self.time = time
@@ -118,7 +119,7 @@ final class Device: Sendable {
         return texts
     }
 
-    /// Syncs until it succeeds, as a person would by pressing the button again.
+    /// Syncs until a sync succeeds, like a person who presses the button again.
     func sync() async throws {
         for _ in 0..<5 {
             do { return try await cache.sync() } catch let error as CacheError {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusCache
 
-/// Older records are migrated to the current version, once, whatever older apps write meanwhile.
+/// Older records are migrated to the current version once, even if older apps write meanwhile.
 @Suite(.timeLimit(.minutes(20))) struct MigrationTests {
     private func versions(_ current: Int64) -> RecordVersions {
         var versions = RecordVersions()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSeeds
 import Testing
 
-/// Whatever the service answers, an app gets a `CKError` and its process keeps running.
+/// After any answer of the service an app gets a `CKError`, and its process keeps running.
 ///
 /// A failure prints its seed, and a seed causes the same damage in every process.
 @Suite(.timeLimit(.minutes(20)))

@@ -11,7 +11,7 @@ import Testing
 
 @testable import StratusClient
 
-/// What answers tell about the service's clock.
+/// What answers show about the service's clock.
 @Suite struct AnswerTimeTests {
     @Test func timeHeaderHasMillisecondsAndDateWholeSeconds() {
         let date = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -24,7 +24,7 @@ import Testing
         #expect(AnswerTime(HTTPHeaders([("Date", "yesterday")])) == nil)
     }
 
-    /// Refusals tell the time too, and only the requesting task gets it.
+    /// Refusals contain the time too, and only the requesting task gets it.
     @Test func everyAnswerHasTheServicesTimeOverHTTP() async throws {
         try await withServer(.forDevelopment()) { port in
             let container = CKContainer(

@@ -9,7 +9,7 @@ import StratusWire
 import TestServing
 import Testing
 
-/// What a client makes of each fault, over HTTP and in process.
+/// How a client reports each fault, over HTTP and in process.
 @Suite struct ClientFaultTests {
     enum Way: CaseIterable, Sendable {
         case http

@@ -42,7 +42,7 @@ import Testing
         let huts = (0..<120).map { number in
             let hut = CKRecord(
                 recordType: "Hut", recordID: .init(recordName: "hut-\(number)"))
-            // Random-looking digits: a body that compresses too well is sent uncompressed.
+            // Digits that look random, because a body that compresses too well is sent uncompressed.
             hut["name"] = (0..<6).map {
                 String(UInt64(number * 6 + $0 + 1) &* 0x9e37_79b9_7f4a_7c15, radix: 16)
             }.joined(separator: " ")

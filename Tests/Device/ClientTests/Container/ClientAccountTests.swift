@@ -26,7 +26,7 @@ import Testing
         try bo.connection.signIn(webAuthToken: "of yesterday")
         #expect(try await bo.accountStatus() == .temporarilyUnavailable)
         #expect(await codeOf { _ = try await bo.userRecordID() } == .notAuthenticated)
-        // An error that tells neither.
+        // An error that shows neither.
         let broken = container(
             ScriptedTransport { _, _ in
                 throw TransportError(.notConfigured, "Set STRATUS_URL.")

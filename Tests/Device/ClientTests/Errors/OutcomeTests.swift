@@ -4,7 +4,7 @@ import Testing
 
 @testable import StratusClient
 
-/// Completed work is reported as a success, whatever else fails.
+/// Completed work is reported as a success, even if something else fails afterwards.
 @Suite struct OutcomeTests {
     @Test func saveSucceedsWhenKeyringLookupFails() async throws {
         let cloud = TestCloud()

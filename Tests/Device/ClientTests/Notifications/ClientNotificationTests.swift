@@ -122,7 +122,7 @@ import Testing
             Issue.record("Not opened, closed and opened again")
             return
         }
-        // Apps are told only of the openings.
+        // Apps are notified only of the openings.
         polls.withLock { $0 = 0 }
         var openings = connection.remoteNotifications(container: "iCloud.y").makeAsyncIterator()
         guard case .listening = await openings.next(), case .listening = await openings.next()
@@ -204,7 +204,7 @@ import Testing
         ) async throws -> NotificationPayload? { nil }
     }
 
-    /// A cancelled poll returns nil without an error; the listener must not poll for ever.
+    /// A cancelled poll returns nil without an error; the listener must not poll forever.
     @Test(.timeLimit(.minutes(20))) func releasedListenerStopsPolling() async {
         let (gone, goes) = AsyncStream.makeStream(of: Void.self)
         do {

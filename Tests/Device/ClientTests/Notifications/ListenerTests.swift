@@ -39,7 +39,7 @@ import Testing
         #expect(await next(&first) == "listening")
         feed.yield(payload("before"))
         #expect(await next(&first) == "before")
-        // A later stream is told that the service is listened to, and gets no earlier notification.
+        // A later stream is notified that the listener is open, and gets no earlier notifications.
         do {
             var second = connection.remoteNotifications(container: "iCloud.x").makeAsyncIterator()
             #expect(await next(&second) == "listening")

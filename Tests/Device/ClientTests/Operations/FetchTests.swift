@@ -297,7 +297,7 @@ import Testing
         #expect((fetched.last as? CKRecordZoneSubscription)?.zoneID == trips)
     }
 
-    /// Otherwise a service that always returns the same token would be asked for ever.
+    /// Otherwise a service that always returns the same token would be asked forever.
     @Test func repeatedChangeTokenEndsFetch() async throws {
         let transport = ScriptedTransport { request, _ in
             guard let zones = (request as? ChangesZone.Request)?.zones else {

@@ -4,7 +4,7 @@ import StratusTesting
 import TestSeeds
 import Testing
 
-/// Whatever is damaged in an archive's content, it decodes to nil or to a usable object.
+/// With any damage in its content, an archive decodes to nil or to a usable object.
 @Suite struct DamagedArchiveTests {
     private static func record() -> CKRecord {
         let record = CKRecord(

@@ -10,8 +10,8 @@ final class DamagedCloud: Transport {
     private let damaged: DamagedAnswer
     private let requestCount = Mutex(0)
 
-    /// The service fails after this many requests, so that an answer that promises more pages is not requested for
-    /// ever.
+    /// The service fails after this many requests, so that the pages that a damaged answer promises are not requested
+    /// forever.
     private static let maximumRequestCount = 40
 
     init(_ damaged: DamagedAnswer, at path: String) {

@@ -216,7 +216,7 @@ struct MappedCacheTests {
         try cache.close()
     }
 
-    /// The cache learns of the deletion in its first exchange, when the new ticket is already in its queue.
+    /// The cache learns of the deletion in its first sync, when the new ticket is already in its queue.
     @Test(arguments: [false, true])
     func newReferenceToADeletedObjectIsSavedAsEmpty(isTicketFirst: Bool) async throws {
         let cloud = TestCloud()

@@ -61,7 +61,7 @@ struct MappingCallbackTests {
         #expect(received.withLock { $0 } == ["true true true false", "true true false true"])
     }
 
-    /// A person edits an object while a sync brings an older change of it.
+    /// A person edits an object while a sync fetches an older change of it.
     @Test func editDuringASyncIsNotOverwritten() async throws {
         let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
         anna.edit { $0.age = 1 }
@@ -75,7 +75,7 @@ struct MappingCallbackTests {
         #expect(anna.age == 2)
     }
 
-    /// A person edits and saves an object while a sync brings an older change of it.
+    /// A person edits and saves an object while a sync fetches an older change of it.
     @Test func editSavedDuringASyncIsNotOverwritten() async throws {
         let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
         anna.edit { $0.age = 1 }

@@ -260,7 +260,7 @@ struct SavingTests {
         #expect(home.road == "New Road")
     }
 
-    /// A link that cannot be saved is thrown as an error; the object itself is saved, and the store is told.
+    /// A link that cannot be saved is thrown as an error; the object itself is saved, and the store is notified.
     @Test func failedSaveOfReferencedObjectIsThrown() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         try await phone.mapping.save(phone.addPerson("Bea"))

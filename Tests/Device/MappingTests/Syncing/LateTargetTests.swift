@@ -126,7 +126,7 @@ struct LateTargetTests {
         try await phone.mapping.save(saved)
         try await tablet.mapping.update(copy, from: try await phone.record(saved.syncID))
         #expect(copy.books.map(\.title) == ["Ada", "Cid"])
-        // The book is at hand in the list.
+        // The object of the book is in the list.
         #expect(copy.first?.title == "Ada")
         copy.edit { $0.label = "New" }
         try await tablet.mapping.save(copy)

@@ -178,7 +178,7 @@ struct SyncTests {
         for name in ["Anna", "Bea", "Cleo"] { _ = phone.addPerson(name) }
         try await phone.sync()
         try await tablet.sync()
-        // The tablet lost an object, another one changed without a new date, and a record was spoilt at the service.
+        // The tablet lost an object, another one changed without a new date, and a record was altered at the service.
         let lost = try #require(tablet.person("Anna"))
         tablet.store.memory.remove(lost)
         let spoilt = try #require(tablet.person("Bea"))

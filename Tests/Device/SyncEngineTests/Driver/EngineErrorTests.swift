@@ -78,7 +78,7 @@ import Testing
         #expect(phone.takeLog().isEmpty != stays)
     }
 
-    /// The call of a failed fetch throws, and the next fetch brings everything.
+    /// The call of a failed fetch throws, and the next fetch returns everything.
     @Test(arguments: codes) func failedFetchIsReportedAndRepeated(_ code: CKError.Code) async throws
     {
         let world = EngineWorld()

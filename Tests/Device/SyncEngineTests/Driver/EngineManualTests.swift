@@ -93,7 +93,7 @@ import Testing
         #expect(seen.withLock { $0 } == [0])
     }
 
-    /// An event prints its name and its counts, without the enumeration around it.
+    /// An event prints its name and its counts, without the name of the enumeration.
     @Test func eventPrintsItsNameAndFigures() async throws {
         let (phone, _) = try await EngineWorld().pair()
         phone.write("a", "2")

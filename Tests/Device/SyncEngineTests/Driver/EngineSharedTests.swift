@@ -128,7 +128,7 @@ import Testing
         try await database.save(share)
         try await bo.engine.fetchChanges()
         #expect(bo.deletions == [.init(zoneID: valley.idas, reason: .deleted)])
-        // The engine leaves Bo's pending edit to the app; sent, it fails, as its zone is gone.
+        // The engine leaves Bo's pending edit to the app. If the edit is sent, it fails, because its zone is gone.
         #expect(await codeOf { try await bo.engine.sendChanges() } == .partialFailure)
         #expect(bo.failures == [hut("a", in: valley.idas): .zoneNotFound])
         #expect(bo.engine.state.pendingRecordZoneChanges.isEmpty)

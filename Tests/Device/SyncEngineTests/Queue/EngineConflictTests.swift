@@ -126,7 +126,7 @@ import Testing
         #expect(phone.takeLog() == [])
     }
 
-    /// The deprecated property of a deletion only tells a purge; the reason tells every cause.
+    /// The deprecated property of a deletion only says whether it was a purge; the reason distinguishes all causes.
     @available(*, deprecated)
     @Test(arguments: [Fault.ZoneResetReason.deleted, .purged, .encryptedDataReset])
     func zoneDeletionReportsItsReason(_ reason: Fault.ZoneResetReason) async throws {

@@ -238,7 +238,7 @@ import Testing
         var now = 0.0
         _ = zones.perform(&now)
         #expect(zones.failed(SyncFailure(.changeTokenExpired), at: now) == .dropZoneToken(.list))
-        // Only the database's changes tell whether the zone was deleted and recreated.
+        // Only the database's changes show whether the zone was deleted and recreated.
         #expect(zones.perform(&now) == .fetchDatabaseChanges)
         #expect(zones.databaseFetched(changed: [], deleted: [], at: now) == [])
         #expect(zones.perform(&now) == .fetchZoneChanges(.list))
@@ -367,13 +367,13 @@ import Testing
         for code in FrameworkErrorCode.allCases {
             // A save is only confirmed by a success.
             #expect(RecoveryAction.forSave(code) != .confirm)
-            // No failure is only reported: the cache recovers from each.
+            // The cache does not only report failures: it recovers from each of them.
             for recovery in [
                 RecoveryAction.forRequest(code), .forSave(code), .forDelete(code), .forZone(code),
             ] {
                 #expect(recovery != .report, "\(code)")
             }
-            // Whatever the request's failure is, the session does not repeat the same operation at once.
+            // After any failure of a request the session does not repeat the same operation at once.
             var session = SyncSession.sending()
             var now = 0.0
             let first = session.perform(&now)

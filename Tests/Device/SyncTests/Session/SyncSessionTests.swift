@@ -99,8 +99,8 @@ import Testing
             session.next(at: 0) == .perform(.send(itemLimit: 400, bytesLimit: 1_500_000)))
     }
 
-    /// Otherwise the zone's first fetch could not tell a save that never arrived from one whose record was deleted
-    /// since.
+    /// Otherwise the zone's first fetch could not distinguish a save that never arrived from one whose record was
+    /// deleted since.
     @Test func newZoneIsFetchedBeforeTheFirstSend() {
         var session = SyncSession.prepared(hasPendingChanges: true)
         var now = 0.0
@@ -114,7 +114,7 @@ import Testing
         #expect(session.perform(&now) == .send(itemLimit: 400, bytesLimit: 1_500_000))
     }
 
-    /// A zone's own changes do not tell that it was deleted and recreated.
+    /// A zone's own changes do not show that it was deleted and recreated.
     @Test func databaseIsFetchedBeforeWaitingZones() {
         var session = SyncSession.prepared(zonesToFetch: [.list])
         var now = 0.0

@@ -40,7 +40,7 @@ import Testing
         pace.reading(at: 20)
         pace.arrived(10_000, at: 21)
         pace.reading(at: 21)
-        // 30 seconds and 10 for the bytes, of which one has passed.
+        // 30 seconds and 10 more for the bytes; one of them has passed.
         let rest = try #require(pace.secondsUntilLook(at: 21))
         #expect(rest > 39 && rest < 40)
         #expect(pace.delay(unsentBytes: 0, at: 21 + rest) == .body)

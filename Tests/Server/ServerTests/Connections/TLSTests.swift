@@ -68,7 +68,7 @@ import Testing
             let client = HTTPClient(
                 eventLoopGroupProvider: .singleton,
                 configuration: .init(tlsConfiguration: configuration))
-            // An untrusted certificate makes the answer no.
+            // With an untrusted certificate the request fails, and there is no answer.
             let answer = try? await client.execute(
                 HTTPClientRequest(url: "https://localhost:\(port)/health"), timeout: .seconds(10))
             try await client.shutdown()

@@ -71,8 +71,8 @@ import Testing
         #expect(await world.service.collectAssets().unreferencedAssets == 1)
     }
 
-    /// Uploads, saves, deletions and collections in a random order, with the process dying between any
-    /// two steps that touch blobs: every record's asset can be read, byte by byte, at any time.
+    /// Uploads, saves, deletions and collections in a random order; the process ends between any two steps that change
+    /// blobs: every record's asset can be read, byte by byte, at any time.
     @Test(arguments: Seeds.forTest("AssetCollectionTests", count: 20))
     func referencedAssetSurvivesCrashes(seed: UInt64) async throws {
         let storage = CrashingStorageEngine(

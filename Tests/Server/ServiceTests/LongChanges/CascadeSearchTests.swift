@@ -60,7 +60,7 @@ import Testing
             return Set(found.compactMap { $0.record?.recordName })
         }
 
-        /// The number of pending deletions, decided or not.
+        /// The number of pending deletions, whether they are decided or only held.
         func deletions() async throws -> Int {
             try await storage.store(for: address)
                 .read { try $0.longChanges(.deletion, limit: .max).count }

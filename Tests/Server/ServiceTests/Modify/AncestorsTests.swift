@@ -99,7 +99,7 @@ import Testing
         #expect(failure?.ancestorRecord == first[0].record)
     }
 
-    /// Its address would lead nowhere.
+    /// Its address would be invalid.
     @Test(arguments: Backend.allCases)
     func conflictOmitsAncestorRecordWhoseAssetWasCollected(_ backend: Backend) async throws {
         let world = World(try backend.storage())

@@ -30,7 +30,7 @@ import Testing
         #expect(results[2].values["beds"] == .int64(3))
     }
 
-    /// A client that lets the service choose the name is told which record failed.
+    /// If the client lets the service choose the name, the error names the record that failed.
     @Test func failedNamelessCreateNamesItsRecord() async throws {
         let alice = try await World().person("alice", with: "Trips")
         let refused = await alice.refusal(

@@ -125,7 +125,7 @@ import Testing
         #expect(listeners.upperBound < notifications.lowerBound)
     }
 
-    // MARK: Once
+    // MARK: Subscriptions that fire once
 
     @Test(arguments: Backend.allCases)
     func firesOnceSubscriptionFiresOnceUnderConcurrentSaves(_ backend: Backend) async throws {

@@ -82,16 +82,16 @@ import Testing
             await code(world, credentials(from: "10.0.0.1", device: "device \(answered)"))
         }
         while answered < 100, await next() == nil { answered += 1 }
-        // Ida counted as a stranger until she was known.
+        // Ida counted as an unknown client until her first success.
         #expect((19...20).contains(answered), "\(answered)")
         #expect(await next() == .throttled)
         #expect(await code(world, credentials(from: "10.0.0.2")) == nil)
-        // A known user there does not count as a stranger.
+        // A known user at that address does not count as an unknown client.
         #expect(await code(world, credentials("development", ida, from: "10.0.0.1")) == nil)
     }
 
-    /// A request of a known user compensates for a bad one of strangers at the same address, since that may have been
-    /// a mistake.
+    /// A request of a known user offsets a bad one of unknown clients at the same address, since that may have been a
+    /// mistake.
     @Test func successOfKnownUserForgivesABadRequestOfItsAddress() async throws {
         let world = world { $0.requestsInBurstPerAddress = 50 }
         let ida = try await world.person("ida")
@@ -139,8 +139,8 @@ import Testing
 
     // MARK: Apps
 
-    /// Strangers of one app share a transfer limit, however many addresses they use; signed-in users are not
-    /// affected.
+    /// Clients of one app without a user share a transfer limit, however many addresses they use; signed-in users are
+    /// not affected.
     @Test func anonymousSendersOfAnAppShareItsTransferLimit() async throws {
         let world = world {
             $0.transferBytesInBurstPerToken = 10_000

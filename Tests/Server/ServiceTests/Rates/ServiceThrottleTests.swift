@@ -194,7 +194,7 @@ import Testing
         _ = try await world.person("alice").ask(ZonesList.self, .init())
     }
 
-    /// A sender that transfers much has to wait; other users and strangers do not.
+    /// A sender that transfers much has to wait; other users, and clients without a user, do not.
     @Test func transferLimitThrottlesOnlyItsSender() async throws {
         let world = World(
             limits: {
@@ -232,7 +232,8 @@ import Testing
         #expect((5...15).contains(answered), "\(answered)")
         let neighbour = try await world.service.signInForDevelopment(user: "ida").webAuthToken
         for _ in 0..<10 { #expect(await code(neighbour) == nil) }
-        // Different tokens are guesses, and count for the address's strangers, but not for known users.
+        // Different tokens are guesses. They count for the address's clients without a known user, but not for known
+        // users.
         for number in 0..<30 { _ = await code("guess \(number)") }
         #expect(await code("another guess") == .throttled)
         world.advance(seconds: 1)

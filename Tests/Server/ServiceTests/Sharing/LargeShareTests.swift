@@ -160,7 +160,7 @@ import Testing
         #expect(try await tree.visible() == levels)
     }
 
-    /// The doctor finds nothing in the folder after any step.
+    /// The doctor reports no violations in the folder after any step.
     @Test func doctorFindsNothingBetweenSteps() async throws {
         let tree = try await Hierarchy(.sqlite, depth: 4, width: 5)
         let storage = try #require(tree.storage as? SQLiteStorageEngine)

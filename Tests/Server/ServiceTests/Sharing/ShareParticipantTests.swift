@@ -26,7 +26,7 @@ import Testing
         #expect(bos.share?.share?.participants?.count == 2)
         #expect(
             bos.share?.share?.currentUserParticipant?.userIdentity.emailAddress == "Bo@example.org")
-        // A user who only has the link is told which address to verify, and nothing else.
+        // A user who only has the link learns which address to verify, and nothing else.
         let eves = try #require(try await trip.eve.resolve(trip.link, root: true).metadata)
         #expect(eves.share == nil && eves.zoneID == nil && eves.rootRecord == nil)
         #expect(eves.potentialMatches?.map(\.emailAddress) == ["B•••@e•••.org"])

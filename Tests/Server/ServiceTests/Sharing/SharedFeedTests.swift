@@ -5,7 +5,7 @@ import Testing
 
 /// The feed of a zone for a user who sees several of its hierarchies.
 @Suite struct SharedFeedTests {
-    /// A move takes the record from one root to the other in one version.
+    /// A move changes the record's root in a single version.
     @Test(arguments: [("a", "b"), ("b", "a")])
     func recordMovedBetweenSeenHierarchiesIsNotDeleted(_ from: String, _ to: String) async throws {
         let world = World()

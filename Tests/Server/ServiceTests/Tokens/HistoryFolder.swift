@@ -5,7 +5,7 @@ import StratusStorage
 import StratusTesting
 import Synchronization
 
-/// A data folder whose service is stopped and started, and whose database is copied and replaced.
+/// A data folder whose service is stopped and started, and whose database is copied and replaced by copies.
 final class HistoryFolder: Sendable {
     /// A time of day that jumps relative to the uptime, as on a virtual machine that resumes with its memory.
     final class Clock: Sendable {

@@ -215,7 +215,7 @@ import Testing
         #expect(try await alice.page("Trips").records.count == 2)
     }
 
-    /// The recoveryAction of a finding decides, whatever the invariant's sentence says.
+    /// The recovery action of a finding decides, not the text of the invariant.
     @Test func recoveryActionDecidesWhatIsRebuilt() {
         #expect(RecordFile.invariants.count { $0.recoveryAction == .rebuild } == 11)
         func finding(_ recoveryAction: Finding.RecoveryAction) -> Finding {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// The service finds damage that no request meets while it runs.
+/// The running service finds damage even if no request reads the damaged row.
 @Suite struct FolderScrubTests {
     /// A changed byte in the index by name: a lookup of that record finds nothing, without an error.
     @Test func indexThatHidesARecordIsFound() async throws {
@@ -52,7 +52,7 @@ import Testing
         #expect(checked.levels == [.error])
     }
 
-    /// A database that the check cannot read has no findings; without a line in the log it would look sound.
+    /// A database that the check cannot read has no findings; without a line in the log it would look healthy.
     @Test func databaseThatCannotBeReadIsLogged() async throws {
         let checked = try await check { _ in
             throw StorageError(.busy, "Too many files are open. Try again later.")

@@ -16,7 +16,7 @@ import Testing
             }
             let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
             #expect(names.filter { $0.hasSuffix("-wal") || $0.hasSuffix("-shm") } == [])
-            // The file alone has all data.
+            // The file contains all data without its log.
             let copy = MarkedFolder(folder.path + "/copy")
             try FileManager.default.createDirectory(
                 atPath: URL(fileURLWithPath: copy.file(of: MarkedFolder.alice))

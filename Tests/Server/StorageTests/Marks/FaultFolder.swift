@@ -4,8 +4,8 @@ import StratusTesting
 
 @testable import StratusStorage
 
-/// A data folder on a simulated disk that loses unsynchronised writes, completely or in part, and fails: SQLite's
-/// unsynchronised writes are kept apart.
+/// A data folder on a simulated disk that can fail and loses some or all unsynchronised writes: SQLite's unsynchronised
+/// writes are kept separately.
 ///
 /// `@unchecked`: the C side has a lock of its own.
 final class FaultFolder: @unchecked Sendable {
@@ -64,7 +64,7 @@ final class FaultFolder: @unchecked Sendable {
     var statements: Int { fault_folder_statements(folder) }
 
     enum Marks: CaseIterable, Sendable {
-        /// The mapped pages happened to reach the disk.
+        /// As if the mapped pages had reached the disk.
         case newest
         case oldest
         case random

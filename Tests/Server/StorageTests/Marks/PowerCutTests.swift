@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusStorage
 
-/// Simulated power cuts, on a disk that loses unsynchronised writes, completely or in part.
+/// Simulated power cuts on a disk that loses some or all unsynchronised writes.
 @Suite struct PowerCutTests {
     /// `STRATUS_LONG=1` tries more.
     private static let count =

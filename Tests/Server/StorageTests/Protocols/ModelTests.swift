@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A model with one defect is found: every rule is compared.
+    /// A model with one defect is detected, so every rule is compared.
     @Test(arguments: StoreModel.Defect.allCases)
     func comparisonFindsEveryModelDefect(_ defect: StoreModel.Defect) async throws {
         var isFound = false
@@ -61,7 +61,7 @@ import Testing
             }
             if stored.hasPrefix("error") { failures += 1 }
         }
-        // Most requests must succeed, otherwise the comparison shows little.
+        // Most requests must succeed, otherwise little is compared.
         #expect(failures < steps / 2)
         return nil
     }

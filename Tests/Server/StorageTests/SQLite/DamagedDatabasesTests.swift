@@ -21,7 +21,7 @@ import Testing
         #expect(answer2?.code == .corrupt)
         let answer3 = damaged.refusal(of: address, files: before, atSeconds: 105)
         #expect(answer3 == nil)
-        // One request tries; others are refused meanwhile.
+        // One request tries to open it; others are refused meanwhile.
         let answer4 = damaged.refusal(of: address, files: after, atSeconds: 110)
         #expect(answer4?.code == .corrupt)
         // The check took two seconds: it is not repeated for twenty times as long.

@@ -68,7 +68,7 @@ import Testing
             await #expect(throws: StorageError.self) {
                 try await file.write { database in
                     try database.execute(sql: "INSERT INTO t VALUES (1)")
-                    // Ends the transaction from within, as SQLite does when the disk is full.
+                    // Rolls back the transaction from inside, as SQLite does when the disk is full.
                     try database.execute(sql: "ROLLBACK")
                 }
             }

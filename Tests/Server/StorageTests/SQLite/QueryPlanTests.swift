@@ -145,7 +145,7 @@ import Testing
             // Both ends of a range of entries are found by the key, not by reading up to them.
             #expect(
                 !found.contains { $0.contains("SEARCH record_index") && !$0.contains("key") })
-            // The intermediate results of a recursion are no table.
+            // The intermediate results of a recursion are not a table.
             let scans = found.filter { $0.hasPrefix("SCAN") && $0 != "SCAN below" }
             #expect(scans.isEmpty && !found.contains { $0.contains("TEMP B-TREE") })
             try await storage.close()

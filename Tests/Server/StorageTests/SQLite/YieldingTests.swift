@@ -42,7 +42,7 @@ import Testing
                 }
                 #expect(read >= 10, "\(length): \(read)")
             }
-            // A long value is read in one step.
+            // SQLite reads a long value in one step.
             let read = try await file.read(.page) { database in
                 let before = stratus_yields()
                 let statement = try SQLStatement(

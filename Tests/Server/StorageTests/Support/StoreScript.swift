@@ -59,7 +59,7 @@ struct StoreScript {
         Array(Set((0...number(6)).map { _ in name() })).sorted()
     }
 
-    /// Rarely more than a page is merged from.
+    /// Rarely more roots than the number from which a page is merged.
     private mutating func roots() -> [String] {
         chance(10) ? (0..<20).map { "r\($0)" } : Array(names().prefix(3))
     }
