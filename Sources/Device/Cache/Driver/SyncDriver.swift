@@ -244,8 +244,8 @@ actor SyncDriver {
         do {
             try store.setEnabled(isEnabled)
         } catch {
-            // Reported as the reason of the halt: a switch that is not stored would be reset at the
-            // next start.
+            // Reported as the reason of the halt, because a setting that is not stored would be reset at the next
+            // start.
             haltSession(.localStorage("\(error)"))
         }
         log.note(.notice, isEnabled ? "enabled" : "disabled")

@@ -23,7 +23,7 @@ extension CacheStore {
     }
 
     /// The condition for a change of a new record that waits until the zone's changes have reported the deletion of the
-    /// former one.
+    /// former record of its name.
     static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
 
     /// The zones whose changes must be fetched before all pending changes can be sent.

@@ -35,7 +35,7 @@ extension CacheStore {
     func dropToken(of id: ZoneID, lastIntactVersion: Int64?) throws {
         try file.write { database in
             guard let row = try zone(id, database) else { return }
-            // Rows of an unfinished full fetch may belong to the former history.
+            // Rows that an unfinished full fetch has received may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
             // The token of an unfinished full fetch names the newest version, but later changes are not here.
             let began = lastIntactVersion == nil ? nil : try refetchedAfter(row, database)
@@ -54,7 +54,8 @@ extension CacheStore {
         }
     }
 
-    /// Removes the notes of records that a newer app sent again after the last intact version: they are lost once more.
+    /// Removes the notes of records that a newer app sent again after the last intact version: the service has lost
+    /// them once more.
     private func forgetSentAgainElsewhere(
         in zone: CachedZoneRow, after intact: Int64, _ database: Database
     ) throws {
@@ -186,9 +187,10 @@ extension CacheStore {
         return true
     }
 
-    /// Handles a deletion of a record whose state here was lost. If the record was created after another one of its
-    /// name was deleted, the deletion is that of the former record, which was lost too and repeated; unless the service
-    /// says that both were created at the same time.
+    /// Handles a deletion of a record whose state here was lost. If the record here was created after another one of
+    /// its name was deleted, the reported deletion is that of the former record: the service lost it too, and another
+    /// device repeated it. This is not so if the service says that the deleted record was created at the same time as
+    /// the one here.
     ///
     /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
     /// - Returns: whether the record is sent as a new one, or waits to be sent.
@@ -205,8 +207,8 @@ extension CacheStore {
         return try sendLost(name, zone, &lost, database)
     }
 
-    /// How often a change may be refused before the zone's changes are fetched, until the refusal counts: if a process
-    /// ends in between, the change is sent again.
+    /// From which refusal on a change counts as refused although the zone's changes were not fetched yet. Earlier ones
+    /// do not count: if a process ends before that fetch, the change is sent, and refused, again.
     private static let refusalsAwaited = 4
 
     /// Whether a change was refused because the service's record is missing, is another record, is older than here, or

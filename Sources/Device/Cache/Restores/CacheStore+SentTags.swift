@@ -73,7 +73,7 @@ extension CacheStore {
             named: sentTagsName(of: zone), database)
     }
 
-    /// Removes the tags: the zone's token covers everything that was sent, or nothing of it remains.
+    /// Removes the tags, when the zone's token covers everything that was sent, or the zone no longer exists.
     func forgetSentTags(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
     }
