@@ -17,7 +17,7 @@ extension CacheStore {
             try noteReceived(answered.id.name, zone, database)
         }
         try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
-        // A value that an older app wrote may have won.
+        // A value that an older app wrote may have won, so the record may have to be migrated.
         if isOlder(answered) {
             try migrateAsEdit(answered.id.name, zone, &outcome, database)
         }
@@ -53,7 +53,7 @@ extension CacheStore {
         if try row.base?.isOfAnotherRecord(than: server) == false
             && deletesFormer(row, zone, database)
         {
-            // The former record is deleted anyway.
+            // The former record will be deleted before this one is saved, so there is no conflict.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
             try update(row, database)

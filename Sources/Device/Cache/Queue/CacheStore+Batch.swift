@@ -256,7 +256,7 @@ extension RecordSnapshot {
 }
 
 extension Field {
-    /// The references of the record.
+    /// The references that the field has as its value.
     var references: [Reference] {
         switch value {
         case .reference(let reference): [reference]

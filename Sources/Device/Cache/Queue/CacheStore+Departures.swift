@@ -112,7 +112,7 @@ extension CacheStore {
     private static let wouldTakeMoved = SyncFailure(
         .constraintViolation,
         message: """
-            The deletion would also delete a record that was moved to another one here, because the service refused \
+            The deletion would also delete a record that was moved away on this device, because the service refused \
             the save that moves it. Resolve that save, then delete again.
             """)
 }

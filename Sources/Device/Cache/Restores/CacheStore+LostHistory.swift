@@ -112,7 +112,8 @@ extension CacheStore {
         guard let history = lost else { return false }
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
-            // It was here, and the service had it before the backup: its deletion came later.
+            // The record was here, and the service had it before the backup. It was deleted later, and the service lost
+            // that deletion.
             guard isCommon, let deletion = try lostDeletion(of: server.id, database),
                 createsZones || deletion.milliseconds != nil, try !isRecreated(server, database)
             else { return false }
@@ -163,14 +164,15 @@ extension CacheStore {
     func sendLost(
         _ name: String, _ zone: CachedZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
-        // A share cannot be created by a save.
+        // A save cannot create a share.
         guard let history = lost, let here = try record(name, zone, database),
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
         let row = try pending(name, zone, database)
-        // In the shared database its owner's device sends it again, except for this user's own edits.
+        // In the shared database a device of the zone's owner sends the record again, unless the last edit was this
+        // user's.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
-        // A newer app had sent it again: it was deleted since.
+        // A newer app had sent the record again, and now it is missing: it was deleted since.
         if let row, row.isSentAgain, row.base == nil { return false }
         if var row {
             row.isSentAgain = true

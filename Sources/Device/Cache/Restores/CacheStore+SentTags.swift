@@ -54,7 +54,7 @@ extension CacheStore {
 
     private typealias SystemFields = RecordSnapshot.SystemFields
 
-    /// Adds a tag to the newest ones of each epoch.
+    /// Adds a tag to a list that has the newest tag of each epoch.
     private func add(_ newest: inout [String], _ tag: String) {
         guard let version = SystemFields.version(ofTag: tag) else { return }
         let epoch = tag[(tag.firstIndex(of: ".") ?? tag.endIndex)...]

@@ -10,7 +10,8 @@ extension CacheStore {
         let known = try text(named: generationName(of: row), database)
         let state =
             row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
-        // The zone was deleted once more, before the first deletion, or the creation of the next zone, was confirmed.
+        // The zone was deleted once more, before the first deletion, or the creation of the next zone, was confirmed:
+        // the first note stays.
         if known == nil, state != .existing { return }
         try setText(known, named: unwantedName(of: row), database)
     }
