@@ -35,11 +35,11 @@ extension OpenDatabases {
         }
         while let address = state.withLock({ next(&$0) }) {
             do {
-                // A command uses each database once.
+                // A command uses each database once, so keeping its log would not help.
                 try await shut(address, keepsLog: placement.isExclusive)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them. A failing disk
-                // shows then.
+                // All its writes were answered after their commits, and opening it again finds them. If
+                // the disk fails, that opening reports it.
             }
         }
     }

@@ -31,8 +31,8 @@ extension OpenDatabases {
             do {
                 try await shut(address)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them. A failing disk
-                // shows then.
+                // All its writes were answered after their commits, and opening it again finds them. If
+                // the disk fails, that opening reports it.
             }
         }
         while let address = state.withLock({ $0.longestKept(before: latest) }) {
