@@ -35,7 +35,7 @@ public final class CloudMapping: Sendable {
         var laterFailure: CKError?
     }
 
-    /// The mapping that `iCloud` uses in this task, instead of the one set up last.
+    /// The mapping that `iCloud` uses in this task, in place of the one that was set up last.
     @TaskLocal public static var current: CloudMapping?
 
     /// Whether mappings that are set up in this task are used in all tasks; false in simulated
@@ -59,7 +59,7 @@ public final class CloudMapping: Sendable {
     let lanes = TypeLanes()
     let state = Mutex(State())
     let changedEntities = Broadcast<ChangedEntity>()
-    /// Held while an object gets its name, so that it gets only one.
+    /// Held while an object gets its sync ID, so that it gets only one.
     let naming = Mutex(())
 
     /// Sets up the mapping of an app.
@@ -171,8 +171,8 @@ public final class CloudMapping: Sendable {
         try ledger.set("prepared", "yes")
     }
 
-    /// - Throws: ``MappingError`` `otherAccount` if the objects are another user's: they would be taken for deleted, or be
-    ///   saved in the account of the user who is signed in.
+    /// - Throws: ``MappingError`` `otherAccount` if the objects are another user's: a sync would treat them as deleted, or
+    ///   save them in the account of the user who is signed in.
     func checkAccount() async throws {
         guard let user = try await source.userRecordName() else { return }
         if let owner = ledger.value("user"), owner != user {

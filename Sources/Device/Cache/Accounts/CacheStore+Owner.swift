@@ -4,8 +4,8 @@ import StratusSync
 
 /// The user of the file.
 ///
-/// SQLite does not notice a flipped byte in a value. In most rows the next fetch puts it right;
-/// the name of the user decides whether the file is synced at all, so it is stored twice.
+/// SQLite does not notice a flipped byte in a value. In most rows the next fetch corrects it. The name of the user
+/// decides whether the file is synced at all, so it is stored twice.
 extension CacheStore {
     /// Sets the file's user, if it has none yet.
     ///

@@ -81,8 +81,8 @@ extension CloudCache {
             for asset in unsent.compactMap(\.record).flatMap(\.assetFields).flatMap(\.assets) {
                 _ = asset.fileURL
             }
-            // The last row stays, so that numbers continue: other processes remember the last one
-            // that they saw.
+            // The last row stays, so that the numbering continues: other processes remember the last number that they
+            // saw.
             try database.execute(
                 sql: "DELETE FROM change WHERE id < (SELECT max(id) FROM change)")
             try database.execute(

@@ -57,7 +57,7 @@ extension CloudCache {
             path: path, container: container, scopes: scopes, settings: settings,
             resolver: resolver, editDateKey: editDateKey, versions: versions, types: types,
             assets: assets, world: world)
-        // Set now, so that the file does not become that of another user who is signed in when it is first synced.
+        // Set now: otherwise the file would belong to the user who is signed in when it is first synced.
         if let userRecordName { _ = try databases[0].store.claim(for: userRecordName) }
     }
 

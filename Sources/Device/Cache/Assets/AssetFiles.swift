@@ -127,7 +127,8 @@ final class AssetFiles: Sendable {
 
     /// Renames a complete download to its final name. Inside ``making(_:)``.
     func finish(_ part: AssetPart, as file: String) throws {
-        // Removed while no record had the asset; another process may have begun the next part of its name.
+        // The part may have been removed while no record had the asset, and another process may have begun a new part
+        // with the same name.
         guard part.isInPlace else {
             throw CacheError(
                 .notSynced,

@@ -6,7 +6,7 @@ import StratusRecords
 
 /// The files of assets on this device, and their uses.
 extension CacheFile {
-    /// A file on this device, identified by one of the checksums that fields have of it.
+    /// A file on this device, identified by one of the checksums by which fields refer to it.
     struct KeptFile: Sendable {
         var key: String
         var file: String
@@ -14,8 +14,8 @@ extension CacheFile {
     }
 
     func add(_ asset: KeptFile, _ database: Database) throws {
-        // Another file with the same bytes, such as one downloaded before they were saved here. Without a row it would
-        // stay until the thorough check when the file is next opened.
+        // The key may have another file with the same bytes, such as a download from before the app saved them here.
+        // Without a row that file would stay until the thorough check at the next opening of the cache.
         try database.cachedStatement(
             sql: """
                 INSERT OR IGNORE INTO asset (key, file, sizeBytes)
@@ -216,8 +216,8 @@ extension CacheFile {
         }
     }
 
-    /// The keys that are used only by records as the service has them, and not by a pending change, a report, or a
-    /// detached zone, which the service may have lost by the time that it is attached.
+    /// The keys that are used only by records as the service has them: not by a pending change, a report, or a detached
+    /// zone, whose files the service may have lost by the time it is attached.
     private func fetchedKeys(_ database: Database) throws -> [String] {
         try String.fetchAll(
             database,

@@ -3,10 +3,10 @@ import GRDB
 /// The tables of assets, and the triggers that track their uses.
 extension CacheFormat {
     // asset: a file on this device, by the checksum that fields have of it: the service's, or before the upload its
-    // own. Several rows may have the same file. A file whose checksum another file has now has the key 'former:' and
-    // its name. assetUse: which rows use which asset: record (source 0, its id), the base of a pending change (1, its
-    // sequence), a report (2, its id). Triggers write it, so that it includes the effect of every statement and
-    // cascade. assetReceipt: proofs of uploads, valid for a day in one zone.
+    // own. Several rows may have the same file. If another file gets the checksum, the former file's key becomes
+    // 'former:' and its name. assetUse: which rows use which asset: record (source 0, its id), the base of a pending
+    // change (1, its sequence), a report (2, its id). Triggers write it, so that it includes the effect of every
+    // statement and cascade. assetReceipt: proofs of uploads, valid for a day in one zone.
     static let assets = """
         CREATE TABLE asset (
             key TEXT PRIMARY KEY, file TEXT NOT NULL, sizeBytes INTEGER NOT NULL) WITHOUT ROWID;

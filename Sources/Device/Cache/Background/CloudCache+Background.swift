@@ -12,7 +12,7 @@ public enum BackgroundResult: String, Hashable, Sendable {
     case failed
 }
 
-/// Syncing when the system wakes the app: within a time limit, and with the result that the system asks for.
+/// Syncing when the system wakes the app: within a time limit, and with the kind of result that the system expects.
 extension CloudCache {
     /// Handles a notification that the app received: fetches what it is about, and returns the result.
     ///

@@ -7,8 +7,8 @@ import StratusSync
 extension CacheStore {
     /// Resolves the conflict, and makes the service's record the new base of the local change.
     ///
-    /// - Parameter countsRound: whether this counts against the bound of resending; a page of changes
-    ///   does not, as each comes from a real edit elsewhere.
+    /// - Parameter countsRound: whether this counts towards the limit of resends. A conflict in a page of changes does
+    ///   not, because each one comes from a real edit elsewhere.
     func resolveConflict(
         _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: CachedZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
@@ -17,7 +17,7 @@ extension CacheStore {
             try noteReceived(answered.id.name, zone, database)
         }
         try decide(answered, pending, zone, countsRound: countsRound, &outcome, database)
-        // A value that an older app wrote may have won.
+        // A value that an older app wrote may have won, so the record may have to be migrated.
         if isOlder(answered) {
             try migrateAsEdit(answered.id.name, zone, &outcome, database)
         }
@@ -41,7 +41,7 @@ extension CacheStore {
             return try keepDeletion(here: row, server, zone, &outcome, database)
         }
         if client.hasSameContent(as: server) {
-            // This device's own save, whose answer was lost, or the same edit elsewhere.
+            // The service has this device's own save, whose answer was lost, or the same edit from elsewhere.
             try removePending(row, database)
             try putSystem(server.system, of: name, zone, database)
             return
@@ -53,7 +53,7 @@ extension CacheStore {
         if try row.base?.isOfAnotherRecord(than: server) == false
             && deletesFormer(row, zone, database)
         {
-            // The former record is deleted anyway.
+            // The former record will be deleted before this one is saved, so there is no conflict.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
             try update(row, database)
@@ -75,7 +75,8 @@ extension CacheStore {
             try rebase(&row, on: server, zone, database)
             return
         }
-        // Records are compared in one form: an edit of an older app is part of the migrated record.
+        // All records are migrated before they are compared, so that an older app's edit counts as an edit of the
+        // migrated record.
         let conflict = SyncConflict(
             ancestor: ancestor.map { migrated($0, like: client) }, client: client,
             server: migrated(server, like: client),
@@ -140,8 +141,8 @@ extension CacheStore {
         return true
     }
 
-    /// The common ancestor of both versions as far as this device knows it. It includes values of
-    /// the service that this device sent earlier without getting an answer.
+    /// The common ancestor of both versions as far as this device knows it. Values that this device sent earlier
+    /// without getting an answer are part of it if the service has them.
     ///
     /// - Returns: the ancestor, and whether the service has a value that is neither of these nor this device's own, or
     ///   lacks one that may have been sent.

@@ -82,7 +82,8 @@ extension CloudCache {
         return edits.map { CKRecord.ID($0.id) }
     }
 
-    /// The edit that restores an overruled record's values, in the form that this app writes: the report may be older.
+    /// The edit that restores an overruled record's values. They are migrated to this app's version, because an earlier
+    /// version may have stored the report.
     ///
     /// - Parameter kept: what overruled it; nil if nothing did.
     private func edit(
@@ -101,7 +102,7 @@ extension CloudCache {
         let with = store.migrated(lost)
         var changed = Set(keys)
         if let kept = try kept.map({ try RecordSnapshot($0) }) {
-            // Only changes that result from the overruled values belong to the edit.
+            // Fields that migrating the overruled values changes belong to the edit too.
             var without = lost
             for key in keys { without.replace(key, from: kept) }
             without = store.migrated(without)

@@ -7,9 +7,9 @@ import Synchronization
 
 /// A device's estimate of the service's clock: its own clock, corrected by times in answers.
 ///
-/// The service wrote an answer between the request and its arrival; the same holds for a save's modification
-/// date. A record that is fetched was modified before the answer. The correction stays as long as it agrees with
-/// the newest of these.
+/// The service wrote each answer after the request was sent and before the answer arrived; the same is true of a save's
+/// modification date. A record that is fetched was modified before the answer. The correction stays unchanged as long
+/// as it agrees with the newest of these times.
 final class ServiceClock: Sendable {
     private let world: World
     private struct State {
@@ -81,8 +81,8 @@ final class ServiceClock: Sendable {
         }
     }
 
-    /// Forgets the correction, which the file does not have any more: edits made until the next answer are corrected
-    /// with it.
+    /// Forgets the correction, because it was removed from the file. Edits that are made before the next answer are
+    /// corrected by that answer.
     func reset() {
         state.withLock { $0 = State(offset: 0, isKept: false) }
     }

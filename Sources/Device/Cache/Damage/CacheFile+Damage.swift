@@ -34,9 +34,8 @@ extension CacheFile {
         }
     }
 
-    /// Whether an error means that the file is damaged: SQLite reports it, or a row cannot be
-    /// decoded. An error without a cause means that the file never was a cache and belongs to
-    /// another program.
+    /// Whether an error means that the file is damaged: SQLite reports it, or a row cannot be decoded. A `damaged`
+    /// error without a cause means that the file was never a cache and belongs to another program.
     private static func isDamage(_ error: any Error) -> Bool {
         if let error = error as? CacheError { return error.code == .damaged && error.cause != nil }
         if error is RowDecodingError { return true }
@@ -69,7 +68,7 @@ extension CacheFile {
         }
     }
 
-    /// Whether a row has the last number, after which SQLite says that the disk is full.
+    /// Whether a row has the highest possible number, after which SQLite reports that the disk is full.
     func isOutOfNumbers() -> Bool {
         do {
             let last = try withPool { pool in

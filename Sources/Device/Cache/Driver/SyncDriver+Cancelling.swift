@@ -24,7 +24,7 @@ extension SyncDriver {
 }
 
 extension SyncFailure {
-    /// Whether the service, or something before it, will never take a cancellation.
+    /// Whether the service, or a proxy in front of it, will never accept a cancellation.
     fileprivate var forbidsCancelling: Bool {
         switch code {
         case .unknownItem, .serverRejectedRequest, .limitExceeded: true

@@ -4,11 +4,11 @@ import Synchronization
 /// The wait of a loop that an error of the device's own file halted.
 extension SyncDriver {
     enum HaltedLoop {
-        /// It runs, or waits for something else.
+        /// The loop runs, or waits for something else.
         case none
-        /// It waits, and writes nothing, until the driver is started again.
+        /// The loop waits, and writes nothing, until the driver is started again.
         case waiting
-        /// It still waits, and the halt has ended, such as by turning syncing on again.
+        /// The loop still waits, but the halt has ended, for example because syncing was turned on again.
         case resumable
     }
 

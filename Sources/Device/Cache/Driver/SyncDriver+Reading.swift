@@ -10,7 +10,8 @@ extension SyncDriver {
     func readState() throws {
         try store.readHeldZones()
         session.setEnabled(try store.backlog().isEnabled, at: now)
-        // Those that could not be read. They stay in the inbox, because the app may have changed them since.
+        // Reads the zones that could not be read before. They stay in the inbox, because the app may have changed them
+        // since.
         for zone in inbox.withLock({ $0.zones }) { try updateState(of: zone) }
         try absorbBacklog()
     }

@@ -19,7 +19,7 @@ extension SyncDriver {
 }
 
 extension SyncFailure {
-    /// Whether the same request may soon be answered.
+    /// Whether the same request may succeed soon.
     fileprivate var isTransient: Bool {
         switch RecoveryAction.forRequest(code) {
         case .awaitNetwork, .slowDown, .awaitAccount: true

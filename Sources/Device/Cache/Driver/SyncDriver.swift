@@ -24,7 +24,7 @@ actor SyncDriver {
 
     /// Whether the last write failed because the disk was full.
     var isStorageFull = false
-    /// Whether the file's state must be read before the next operation, because it could not be.
+    /// Whether the file's state must be read before the next operation, because reading it failed.
     var needsReading = false
     private var isStarted = false
     private var loopTask: Task<Void, Never>?
@@ -35,7 +35,7 @@ actor SyncDriver {
     /// Calls of ``loopEnd()`` that wait.
     private var endWaiters: [CheckedContinuation<Void, Never>] = []
     private let pause = WakeSignal()
-    /// Whether the loop waits because the device's own file halted it.
+    /// Whether the loop waits because an error of the device's own file halted it.
     nonisolated let haltedLoop = Mutex(HaltedLoop.none)
     /// Called when `haltedLoop` was set by the loop.
     nonisolated let haltListener = Mutex<(@Sendable () -> Void)?>(nil)
@@ -104,7 +104,7 @@ actor SyncDriver {
     }
 
     private func accountChanged() {
-        // It may have been requested for another user.
+        // The page may have been requested for another user.
         dropPageAhead()
         store.forgetUser()
         change { $0.accountChanged(at: $1) }
@@ -244,8 +244,8 @@ actor SyncDriver {
         do {
             try store.setEnabled(isEnabled)
         } catch {
-            // Reported as the reason of the halt: a switch that is not stored would be reset at the
-            // next start.
+            // Reported as the reason of the halt, because a setting that is not stored would be reset at the next
+            // start.
             haltSession(.localStorage("\(error)"))
         }
         log.note(.notice, isEnabled ? "enabled" : "disabled")

@@ -154,8 +154,8 @@ actor SyncTurn {
             guard let number = try file.openQuestion(about: scope) else { return }
             answering = world.startTask("cache answer") { await self.answer(number) }
         } catch {
-            // The question stays in the file and is read again after the next commit of another
-            // process. Until then its process waits; it syncs itself when this process ends.
+            // The request stays in the file and is read again after the next commit of another process. Until then the
+            // process that asked waits; it syncs itself when this process ends.
             return
         }
     }
@@ -208,8 +208,8 @@ actor SyncTurn {
         return isHeld
     }
 
-    /// Gives the lock back once the loop has ended: after an error, or the end of the caller's task, it continues, and
-    /// must not write beside another process that syncs.
+    /// Gives the lock back after the loop has ended. After an error, or the end of the caller's task, the loop still
+    /// runs for a while, and must not write while another process syncs.
     private func giveBackAfterLoop() {
         guard isHeld, !isStarted else { return giveBackIfIdle() }
         openEndCount += 1
@@ -230,7 +230,7 @@ actor SyncTurn {
         file.lock.giveBack(scope)
     }
 
-    /// Sets what the driver calls when its loop halted at the device's own file.
+    /// Sets what the driver calls when an error of the device's own file has halted its loop.
     nonisolated func watchHalts() {
         driver.haltListener.withLock { listener in
             listener = { [weak self, world] in
@@ -239,8 +239,8 @@ actor SyncTurn {
         }
     }
 
-    /// Gives the lock back while the loop is halted at the device's own file: another process may be able to use it.
-    /// When the halt has ended, starts the loop again, in its turn.
+    /// Gives the lock back while an error of the device's own file halts the loop: another process may be able to use
+    /// the file. When the halt has ended, starts the loop again, once it has the lock.
     func loopHalted() async {
         if isStarted, driver.loopHalt == .resumable {
             await begin()
@@ -258,8 +258,8 @@ actor SyncTurn {
         await driver.change { session, now in session.networkBecameReachable(at: now) }
     }
 
-    /// Starts the driver, unless it is stopped meanwhile: a loop that began after that would not be stopped, and would
-    /// run without the lock. A later start starts it itself.
+    /// Starts the driver, unless it is stopped meanwhile: a loop that began after the stop would not be stopped, and
+    /// would run without the lock. A later call of ``start(_:)`` starts the driver itself.
     private func startDriver(isAfterOtherProcess: Bool = false) async {
         let count = startCount
         changingCount += 1

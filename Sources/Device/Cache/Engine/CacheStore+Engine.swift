@@ -81,8 +81,8 @@ extension CacheStore {
         return try apply(ZonePage(token: "", moreComing: false), of: zone)
     }
 
-    /// Notes that a zone is missing: changes that were sent into it without an answer did not stay, and neither did
-    /// records that were deleted in it.
+    /// Notes that a zone is missing at the service: changes that were sent into it without an answer no longer exist
+    /// there, and neither do records that were deleted in it.
     func noteMissing(_ zone: ZoneID) throws {
         try file.write { database in
             guard let row = try self.zone(zone, database) else { return }
@@ -184,8 +184,8 @@ extension CacheStore {
     private func engineChange(
         _ row: PendingRow, _ zone: CachedZoneRow, _ database: Database
     ) throws -> OutgoingChange? {
-        // It waits with its zone, for a newer app, because the zone is detached, or because another one of its name is to be
-        // deleted first; or it waits for the zone's changes.
+        // The change waits with its zone: for a newer app, because the zone is detached, or because another zone of its name
+        // must be deleted first. Or it waits for the zone's changes.
         guard zone.state == .existing || zone.state == .wanted,
             try !isHeld(zone) && !waitsForChanges(row, zone, database)
         else { return nil }

@@ -12,7 +12,7 @@ extension EngineStore {
     ) throws {
         switch change {
         case .signIn(let current): try signedIn(current, engine)
-        // A file with records and without a user belonged to them; one that they signed out of is empty.
+        // A file that has records but no user belonged to them; a file that they signed out of is empty.
         case .signOut(let previous): try store.claim(forFormer: previous.recordName)
         case .switchAccounts(let previous, let current):
             try store.claim(forFormer: previous.recordName)

@@ -10,8 +10,8 @@ extension EngineStore {
         case .sentDatabaseChanges(let sent): try await self.sent(sent, engine)
         case .sentRecordZoneChanges(let sent): try self.sent(sent, engine)
         default:
-            // After something fetched could not be written, what follows it says nothing: a record that is missing here may
-            // be in what was not written.
+            // If fetched data could not be written, later events are not reliable: a record that seems to be missing may be
+            // in the data that was not written.
             if failure == nil { try handleFetch(event, engine) }
         }
     }

@@ -229,7 +229,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         }
     }
 
-    /// Notes a batch without an event of the engine: it was too large and did not arrive, and the engine requests a
+    /// Notes that the last batch was too large and did not arrive: the engine reports no event for it, and requests a
     /// smaller one.
     private func noteUnsent() throws {
         let unsent = state.withLock { state in

@@ -31,9 +31,10 @@ final class CacheFile: Sendable {
     let keptQueries = Mutex<Set<String>>([])
     /// Restricts an app's own SQL to its own tables.
     let appStatements: AppStatements
-    /// Rows that queries and observers have read. Only tests read it: no result shows what it cost.
+    /// The number of rows that queries and observers have read. It is for tests only, because no result shows how many
+    /// rows were read.
     let rowsRead = Atomic<Int>(0)
-    /// Snapshots of the file that observers have read; as ``rowsRead``, for tests alone.
+    /// The number of snapshots of the file that observers have read; for tests only, like ``rowsRead``.
     let snapshotsRead = Atomic<Int>(0)
 
     var isClosed: Bool { connections.pool == nil }
@@ -191,7 +192,7 @@ final class CacheFile: Sendable {
         }
     }
 
-    /// Behaves as if the process had ended here: no later write reaches the file.
+    /// Simulates the end of the process: no later write reaches the file.
     private func killed() -> DatabaseError {
         close()
         return DatabaseError(resultCode: .SQLITE_MISUSE, message: "The test killed this cache.")

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It has one lock for each database, a byte of the file: the process that holds it syncs the database. The kernel
 /// releases the locks when the process ends in any way. Every commit touches the file, which wakes those that watch it
-/// (``CacheWatches``). It is no `FileLock`, because the file stays open while another process has a lock.
+/// (``CacheWatches``). It does not use `FileLock`, because the file stays open while another process has a lock.
 ///
 /// Earlier versions had one lock for the whole file, `flock`. A process that has a database's lock shares that one, so
 /// that it never syncs beside an app of such a version.
@@ -122,7 +122,7 @@ final class CacheLock: Sendable {
             memory.touch(ObjectIdentifier(self))
         }
         guard let open, memory == nil else { return }
-        // A program that this process is starting at this moment still has the file open too.
+        // Unlocks explicitly: a program that this process is just starting may still have the file open too.
         Self.setLock(F_UNLCK, at: 0, byteCount: 0, in: open)
         flock(open, LOCK_UN)
         Foundation.close(open)

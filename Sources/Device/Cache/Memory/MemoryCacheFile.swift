@@ -105,7 +105,7 @@ public final class MemoryCacheFile: Sendable {
         state.withLock { $0.failure = failure }
     }
 
-    /// Changes the file behind the caches' back, as a faulty release could have.
+    /// Changes the file without going through a cache, as a faulty release could have done.
     package func execute(_ sql: String) throws {
         try queue.write { try $0.execute(sql: sql) }
     }

@@ -26,7 +26,7 @@ package enum StoredCacheFile {
         try CacheFormat.openWithoutMigrating(path).unsafeRead { try rowCounts($0) }
     }
 
-    /// Changes the file behind the caches' back, as a faulty release could have.
+    /// Changes the file without going through a cache, as a faulty release could have done.
     package static func execute(_ sql: String, inFileAt path: String) throws {
         try CacheFormat.openWithoutMigrating(path).write { try $0.execute(sql: sql) }
     }

@@ -58,7 +58,7 @@ final class Observers: Sendable {
     /// Wakes readers of the status when it may have changed.
     func statusWakes() -> AsyncStream<Void> { add(\.statuses) { $0 } }
 
-    /// Notes what concerns an observer of records, and wakes it, as long as it looks at the stream.
+    /// Notes the changes that concern an observer of records, and wakes it, as long as it reads the stream.
     func watch(
         _ interest: RowNotes.Interest, in scope: CKDatabase.Scope
     ) -> (notes: RowNotes, wakes: AsyncStream<Void>) {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Restricts an app's own SQL to its own tables, whose names begin with `app_`.
 ///
-/// Before every statement GRDB asks it which kinds of writes to report; so it also sees the writes
-/// of triggers, and tables for which SQLite reports no rows.
+/// Before every statement GRDB asks this observer which kinds of writes to report. So it also learns of the writes of
+/// triggers, and of writes to tables for which SQLite reports no rows.
 final class AppStatements: TransactionObserver, Sendable {
     static let prefix = "app_"
 
@@ -118,5 +118,5 @@ final class AppStatements: TransactionObserver, Sendable {
 /// A write to a table that the app may not write.
 struct ReservedTable: Error, CustomStringConvertible {
     var name: String
-    var description: String { "\(name) is the cache's." }
+    var description: String { "The table \(name) belongs to the cache." }
 }

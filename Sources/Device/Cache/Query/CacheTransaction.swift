@@ -21,10 +21,10 @@ public final class CacheTransaction {
 
     /// GRDB's connection, for the app's own SQL.
     ///
-    /// It can read everything, records through the views `records_…` (``CachedType``), and can
-    /// write the app's own tables, indexes, views and triggers, whose names begin with `app_`. No
-    /// release of the cache creates or changes any with such names. They must refer to records by
-    /// name, not by a foreign key. SQL that writes anything else makes the transaction fail.
+    /// It can read everything, records through the views `records_…` (``CachedType``), and can write the app's own
+    /// tables, indexes, views and triggers, whose names begin with `app_`. The cache never creates or changes anything
+    /// with such a name. They must refer to records by name, not by a foreign key. SQL that writes anything else makes
+    /// the transaction fail.
     public var database: Database { connection }
 
     /// Saves records and deletes others; see `CloudCache.save(_:deleting:in:)`.
@@ -89,7 +89,7 @@ public final class CacheTransaction {
         ).records
     }
 
-    /// Tells damaged rows of the cache from rows that the app's own code cannot decode.
+    /// Distinguishes damaged rows of the cache from rows that the app's own code cannot decode.
     private func ofCache<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

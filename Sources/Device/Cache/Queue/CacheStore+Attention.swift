@@ -43,8 +43,8 @@ extension CacheStore {
         }
     }
 
-    /// Replaces changes by the service's versions, unless they were edited since the request, or a fetch received
-    /// another version, which may be the later one, and is not fetched again.
+    /// Replaces changes by the service's versions, unless they were edited since the request, or a fetch has received
+    /// another version: that one may be newer, and would not be fetched again.
     func takeInsteadOfSetAside(
         _ answers: [(id: RecordID, server: RecordSnapshot?, generation: SetAsideGeneration)]
     ) throws -> CacheOutcome {
@@ -58,8 +58,8 @@ extension CacheStore {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
                 guard try !mayBeLost(row, server, zone, database) else {
-                    // What the service confirmed before may be here alone; the zone's next fetch shows whether it is to
-                    // be deleted or sent again.
+                    // The state that the service confirmed earlier may exist only here now. The zone's next fetch shows
+                    // whether it must be deleted or sent again.
                     try replace(row, with: row.base, zone, &outcome, database)
                     try needFetch(of: zone, database)
                     outcome.staleZones.insert(zone.id)
@@ -82,7 +82,7 @@ extension CacheStore {
         if let record {
             try put(record, isEdit: true, zone, database)
         } else {
-            // The service never had a new one, and may lose the deletion of the former one of its name.
+            // The service never had the new record, and may lose the deletion of the former record of its name.
             try removeRecord(
                 row.change.id.name, zone, keepsTombstone: row.base == nil, database)
         }

@@ -23,7 +23,7 @@ extension CacheStore {
     }
 
     /// The condition for a change of a new record that waits until the zone's changes have reported the deletion of the
-    /// former one.
+    /// former record of its name.
     static let waitsForDeletion = "isMadeAnew AND baseType IS NULL"
 
     /// The zones whose changes must be fetched before all pending changes can be sent.
@@ -256,7 +256,7 @@ extension RecordSnapshot {
 }
 
 extension Field {
-    /// The references of the record.
+    /// The references that the field has as its value.
     var references: [Reference] {
         switch value {
         case .reference(let reference): [reference]

@@ -3,20 +3,22 @@ import GRDB
 import StratusRecords
 import StratusSync
 
-/// The deletions of a batch that would also delete a record that was moved away here: at the service it still refers
-/// with DELETE_SELF to the record to be deleted. They wait until its save is confirmed.
+/// The deletions of a batch that would also delete a record which was moved away on this device: at the service, that
+/// record still refers with DELETE_SELF to the record to be deleted. Such deletions wait until the save of the moved
+/// record is confirmed.
 ///
-/// If the save was set aside, or waits for storage, the deletion is set aside: sending it would delete the record for
-/// everyone, and a waiting deletion would stay in the queue without the app's knowledge.
+/// If that save was set aside, or waits for storage, the deletion is set aside too: sending it would delete the moved
+/// record for everyone, and if it waited, the app would not know why it stays in the queue.
 struct Departures {
-    /// Whether a record that is to be deleted is left by a save that is still to be sent, or only by some that were
-    /// set aside; by zone and name.
+    /// By zone and name, the records from which pending saves move others away: true if one of these saves is still to
+    /// be sent, false if all of them were set aside.
     private var left: [Int64: [String: Bool]] = [:]
     private let owners: Set<String>
     /// The sequences of the deletions that are not sent.
     private var withheld: [Int64] = []
     private(set) var refused: [PendingRow] = []
-    /// Whether deletions were withheld since the last pass over the queue, so that others have room.
+    /// Whether deletions were withheld since the last pass over the queue: then another pass may add other changes to
+    /// the batch.
     private(set) var needsPass = true
 
     /// - Parameter owners: zone owners whose quota is exceeded.
@@ -50,8 +52,8 @@ struct Departures {
 }
 
 extension CacheStore {
-    /// The records of a zone whose deletion would also delete records that pending saves move away; and whether one of
-    /// these saves is still to be sent.
+    /// The records of a zone whose deletion would also delete records that pending saves move away; and for each,
+    /// whether one of these saves is still to be sent.
     ///
     /// - Parameter owners: owners whose quota is exceeded: their saves wait for a long time, while deletions are sent.
     fileprivate func recordsLeft(
@@ -110,7 +112,7 @@ extension CacheStore {
     private static let wouldTakeMoved = SyncFailure(
         .constraintViolation,
         message: """
-            The deletion would also delete a record that was moved to another one here, because the service refused \
+            The deletion would also delete a record that was moved away on this device, because the service refused \
             the save that moves it. Resolve that save, then delete again.
             """)
 }

@@ -8,8 +8,8 @@ import StratusWire
 /// fetched the service's state and acted on it: it would create a record again that was deleted since, or delete a zone
 /// that was created again. So it is cancelled first.
 ///
-/// Each has a row in the table of flags: its value has the name of the device or process in requests, and in the shared
-/// database the owners of the zones that it names, one per line.
+/// Each request has a row in the table `flag`. Its value has the identifier of the device or process that sent it, and
+/// in the shared database the owners of the zones that it names, one per line.
 extension CacheStore {
     private static let flagPrefix = "unanswered/"
 

@@ -153,8 +153,8 @@ extension CacheStore {
         case .deleted, .failed:
             if case .deleted(let tag) = answer {
                 let version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
-                // The deletion of the former record, which a restore brought back, does not report the later one's
-                // deletion to other devices.
+                // If a restore brought back the former record, its deletion does not tell other devices that the later
+                // record of the name was deleted too.
                 let isOfFormer = try row.base.map { try isFormer($0, database) } ?? false
                 try noteDeletion(
                     of: item.change.id, version: isOfFormer ? nil : version, database)
@@ -190,7 +190,8 @@ extension CacheStore {
             switch answer {
             case .saved(let system): tag = system.changeTag
             case .deleted(let tombstoneTag): tag = tombstoneTag
-            // A state that this device has learned of but not fetched, perhaps of its own save whose answer was lost.
+            // The answer has a state that this device has not fetched yet. It may be that of its own save whose answer
+            // was lost.
             case .failed(_, let server): tag = server?.system?.changeTag
             }
             if let tag { tags[item.change.id.zoneID, default: []].append(tag) }

@@ -6,9 +6,9 @@ import StratusSync
 /// Changes that were sent without an answer: what the zone's changes show about them, and the return of a new record
 /// that was deleted before it was known whether it had arrived.
 ///
-/// If it had, other devices may have fetched it, and send it again when the service loses it. This device does not
-/// notice the loss, because it had fetched nothing that was lost. It recognizes what it sent by the times of its
-/// fields.
+/// If the record had arrived, other devices may have fetched it, and send it again after the service has lost it. This
+/// device does not notice such a loss, because it had fetched nothing that was lost. It recognizes a record that it
+/// sent by the times of the record's fields.
 extension CacheStore {
     /// The condition for a pending change that may have arrived and must not arrive twice: it would
     /// create a record that was deleted since, or delete one that was created again since. An edit
@@ -17,8 +17,8 @@ extension CacheStore {
     static let isUnanswered =
         "isUncertain <> 0 AND (kind = 1 OR baseSystem IS NULL OR isMadeAnew)"
 
-    /// Notes that all changes of a zone were fetched: a change that was sent without an answer and
-    /// is still pending did not arrive, or is lost again.
+    /// Notes that all changes of a zone were fetched: a change that was sent without an answer and is still pending did
+    /// not arrive, or the service has lost it.
     func requeueUnanswered(in zone: CachedZoneRow, _ database: Database) throws {
         // The record was not found; a deletion without a tag would delete one that others created under the name since.
         try database.cachedStatement(
@@ -34,7 +34,7 @@ extension CacheStore {
             guard var row = try pending(name, zone, database),
                 let record = try record(name, zone, database)
             else { continue }
-            // At the front, so that they are dropped before marks of values.
+            // Inserted at the front, so that they are dropped before the marks of values.
             row.earlier = marksOfTimes(record) + row.earlier
             try update(row, database)
         }

@@ -5,7 +5,7 @@ import StratusClient
 /// app acknowledges it.
 ///
 /// The events `quotaExceeded`, `storageFull` and `halted` have no reports: they are states, which
-/// ``CloudCache/status(in:)`` has.
+/// ``CloudCache/status(in:)`` returns.
 public struct CacheReport: Sendable, Identifiable {
     /// Later reports have greater numbers.
     public var id: Int64

@@ -17,10 +17,10 @@ struct CachedDatabase: Sendable {
 
     var scope: CKDatabase.Scope { store.scope }
 
-    /// Notifies the loop of changes that are stored already: the message may arrive late.
+    /// Notifies the loop of changes that are already stored, so the message may arrive late.
     ///
     /// - Parameters:
-    ///   - zones: zones that the app creates or deletes; the loop reads from the file which.
+    ///   - zones: zones that the app creates or deletes; the loop reads from the file which of the two applies.
     ///   - hasChanges: whether there may be something to send.
     ///   - needsFetch: whether the database's changes must be fetched.
     func notifyDriver(

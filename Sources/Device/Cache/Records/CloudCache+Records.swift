@@ -68,7 +68,7 @@ extension CloudCache {
         }
     }
 
-    /// All records of a zone, and the names of those that exist, but that the app does not see, because a newer one wrote
+    /// All records of a zone, and the names of existing records that the app does not see, because a newer app wrote
     /// them.
     package func recordsAndHiddenNames(
         inZoneWith zoneID: CKRecordZone.ID, in scope: CKDatabase.Scope = .private

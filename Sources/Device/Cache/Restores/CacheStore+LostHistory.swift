@@ -35,7 +35,7 @@ extension CacheStore {
     func dropToken(of id: ZoneID, lastIntactVersion: Int64?) throws {
         try file.write { database in
             guard let row = try zone(id, database) else { return }
-            // Rows of an unfinished full fetch may belong to the former history.
+            // Rows that an unfinished full fetch has received may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
             // The token of an unfinished full fetch names the newest version, but later changes are not here.
             let began = lastIntactVersion == nil ? nil : try refetchedAfter(row, database)
@@ -54,7 +54,8 @@ extension CacheStore {
         }
     }
 
-    /// Removes the notes of records that a newer app sent again after the last intact version: they are lost once more.
+    /// Removes the notes of records that a newer app sent again after the last intact version: the service has lost
+    /// them once more.
     private func forgetSentAgainElsewhere(
         in zone: CachedZoneRow, after intact: Int64, _ database: Database
     ) throws {
@@ -111,7 +112,8 @@ extension CacheStore {
         guard let history = lost else { return false }
         let isCommon = server.system.map { !history.contains($0) } ?? false
         guard let here = try record(server.id.name, zone, database) else {
-            // It was here, and the service had it before the backup: its deletion came later.
+            // The record was here, and the service had it before the backup. It was deleted later, and the service lost
+            // that deletion.
             guard isCommon, let deletion = try lostDeletion(of: server.id, database),
                 createsZones || deletion.milliseconds != nil, try !isRecreated(server, database)
             else { return false }
@@ -162,14 +164,15 @@ extension CacheStore {
     func sendLost(
         _ name: String, _ zone: CachedZoneRow, _ lost: inout LostHistory?, _ database: Database
     ) throws -> Bool {
-        // A share cannot be created by a save.
+        // A save cannot create a share.
         guard let history = lost, let here = try record(name, zone, database),
             let system = here.system, system.sharing == nil, history.contains(system)
         else { return false }
         let row = try pending(name, zone, database)
-        // In the shared database its owner's device sends it again, except for this user's own edits.
+        // In the shared database a device of the zone's owner sends the record again, unless the last edit was this
+        // user's.
         guard row?.change.kind == .save || isSentAgain(system) else { return false }
-        // A newer app had sent it again: it was deleted since.
+        // A newer app had sent the record again, and now it is missing: it was deleted since.
         if let row, row.isSentAgain, row.base == nil { return false }
         if var row {
             row.isSentAgain = true
@@ -186,9 +189,10 @@ extension CacheStore {
         return true
     }
 
-    /// Handles a deletion of a record whose state here was lost. If the record was created after another one of its
-    /// name was deleted, the deletion is that of the former record, which was lost too and repeated; unless the service
-    /// says that both were created at the same time.
+    /// Handles a deletion of a record whose state here was lost. If the record here was created after another one of
+    /// its name was deleted, the reported deletion is that of the former record: the service lost it too, and another
+    /// device repeated it. This is not so if the service says that the deleted record was created at the same time as
+    /// the one here.
     ///
     /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
     /// - Returns: whether the record is sent as a new one, or waits to be sent.
@@ -205,8 +209,8 @@ extension CacheStore {
         return try sendLost(name, zone, &lost, database)
     }
 
-    /// How often a change may be refused before the zone's changes are fetched, until the refusal counts: if a process
-    /// ends in between, the change is sent again.
+    /// From which refusal on a change counts as refused although the zone's changes were not fetched yet. Earlier ones
+    /// do not count: if a process ends before that fetch, the change is sent, and refused, again.
     private static let refusalsAwaited = 4
 
     /// Whether a change was refused because the service's record is missing, is another record, is older than here, or

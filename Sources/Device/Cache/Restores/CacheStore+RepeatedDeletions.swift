@@ -3,7 +3,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// Repeats deletions that the service lost, or did not receive before it lost the record: another device, which does
+/// Repeats deletions that the service lost, or had not received when it lost the record, if another device, which does
 /// not know of the deletion, sends the record again.
 extension CacheStore {
     private func lossName(of zone: CachedZoneRow) -> String { "historyLost/\(zone.key)" }
@@ -72,10 +72,12 @@ extension CacheStore {
             != nil
     }
 
-    /// The deletion, before this device learned of the loss, of a record that was created under a former one's name.
+    /// The deletion of a record that was created under a former record's name, if this device made it before it learned
+    /// of the loss.
     ///
-    /// It may be at the service: if the copy brought the former record back, other devices take it for that record's
-    /// deletion, and send theirs again. The time of its creation under the reused name identifies it.
+    /// The service may have this deletion. But if the restore brought the former record back, other devices regard it
+    /// as that record's deletion, and send the later record again. The time of the record's creation under the reused
+    /// name identifies it.
     private func deletionOfRecreated(
         _ id: RecordID, _ deletions: RepeatableDeletions, _ database: Database
     ) throws -> (milliseconds: Int64, recreated: Int64)? {

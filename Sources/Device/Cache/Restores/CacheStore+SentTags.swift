@@ -54,7 +54,7 @@ extension CacheStore {
 
     private typealias SystemFields = RecordSnapshot.SystemFields
 
-    /// Adds a tag to the newest ones of each epoch.
+    /// Adds a tag to a list that has the newest tag of each epoch.
     private func add(_ newest: inout [String], _ tag: String) {
         guard let version = SystemFields.version(ofTag: tag) else { return }
         let epoch = tag[(tag.firstIndex(of: ".") ?? tag.endIndex)...]
@@ -73,7 +73,7 @@ extension CacheStore {
             named: sentTagsName(of: zone), database)
     }
 
-    /// Removes the tags: the zone's token covers everything that was sent, or nothing of it remains.
+    /// Removes the tags, when the zone's token covers everything that was sent, or the zone no longer exists.
     func forgetSentTags(of zone: CachedZoneRow, _ database: Database) throws {
         try setText(nil, named: sentTagsName(of: zone), database)
     }

@@ -168,7 +168,7 @@ extension CloudCache {
     @discardableResult
     public func acceptShare(at url: URL) async throws -> CKRecordZone.ID {
         let zone = ZoneID(try await accept(url))
-        // The user may have left the share, and the service not know it yet.
+        // The user may have left the share, and the service may not know it yet.
         let database = try database(.shared)
         let wasLeaving = try await file.disk.write { try database.store.rejoin(zone) }
         database.notifyDriver(ofZones: [zone], hasChanges: true)
@@ -176,7 +176,7 @@ extension CloudCache {
         if wasLeaving,
             try await file.disk.read({ try database.store.state(of: zone) }) == nil
         {
-            // Leaving it was on its way to the service.
+            // The request to leave the zone was already on its way to the service.
             _ = try await accept(url)
             try await sync()
         }
@@ -252,7 +252,7 @@ extension CloudCache {
 
     private static let needsService =
         """
-        Sharing needs the service, which refused the request or did not answer. Look at what the share has now, then \
+        Sharing needs the service, which refused the request or did not answer. Check the share's current state, then \
         try again.
         """
 }

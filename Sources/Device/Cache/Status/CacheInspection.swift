@@ -180,8 +180,7 @@ package struct CacheInspection {
     private func fileBytes() -> [String: Int] {
         var sizes: [String: Int] = [:]
         for suffix in ["", "-wal", "-shm"] {
-            // A file that is missing or cannot be read has no size in the report, which is its only
-            // loss.
+            // If a file is missing or cannot be read, the report only lacks its size.
             let attributes = try? FileManager.default.attributesOfItem(atPath: path + suffix)
             guard let size = attributes?[.size] as? Int else { continue }
             sizes[suffix.isEmpty ? "file" : String(suffix.dropFirst())] = size

@@ -1,7 +1,7 @@
 import Foundation
 import StratusSync
 
-/// A status in words.
+/// A status as text for people.
 extension CacheStatus {
     /// One line for a person: the state, and what it means for their changes.
     ///

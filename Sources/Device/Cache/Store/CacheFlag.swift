@@ -16,7 +16,7 @@ enum CacheFlag: String {
     case isDisabled
     /// Records were made while no user was signed in, before the file had a user.
     case isMadeByNobody
-    /// All zones of the service are being deleted, including those that this device does not know.
+    /// All zones of the database are being deleted, including those that this device does not know.
     case isErasing
     /// The app requested a fetch of everything: a full answer is fetched after the database's next one.
     case isRefetching

@@ -297,7 +297,7 @@ enum CacheFormat {
     /// From format 2 to 3: the bytes of fields and system fields, row by row, in one transaction.
     ///
     /// The digests of earlier edits are removed, because they were made from the former bytes. If the service has such
-    /// an edit, the resolver is called where it was not before.
+    /// an edit, the resolver is called, which would not be necessary without the migration.
     private static func storeFieldsAsJSON(_ database: Database) throws {
         let columns = [
             ("record", "id", "system", "fields"),

@@ -63,7 +63,7 @@ extension CachedZoneRow {
     }
 }
 
-/// Reads columns that are NULL only if a flipped bit made them so.
+/// Reads columns that are NULL only if the file is damaged.
 extension SQLStatement {
     func storedInteger(_ column: Int32) throws -> Int64 {
         guard isInteger(column) else { throw CacheError.damagedRow }

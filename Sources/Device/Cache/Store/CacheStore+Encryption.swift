@@ -37,8 +37,8 @@ extension CacheStore {
         file.encryptedKeys.withLock { $0[type] ?? [] }
     }
 
-    /// Whether a fetch contains values for which this device had no key when it first fetched them; the record did not
-    /// change at the service.
+    /// Whether a fetch contains an unchanged record whose values this device can decrypt now, but had no key for when
+    /// it first fetched them.
     func isReadableNow(
         _ server: RecordSnapshot, _ zone: CachedZoneRow, _ database: Database
     ) throws -> Bool {

@@ -302,12 +302,12 @@ extension CacheStore {
             return
         }
         if row.base == nil {
-            // The record was created here and the deletion is that of a former one, unless this one was sent and
+            // The record was created here, and the deletion is that of a former record, unless this record was sent and
             // arrived, or another device was the first to send it again.
             let isKnownThere = row.isSentAgain && recreatedMilliseconds(client) == nil
             guard row.delivery != .notSent || isKnownThere, !row.isRecreated else { return }
             if row.delivery == .notSent, row.change.generation == 1 {
-                // It was queued because of the loss, and not edited.
+                // The save was queued only because of the loss, and the app did not edit the record.
                 try removePending(row, database)
                 try removeRecord(name, zone, database)
                 outcome.changedIDs.insert(id)
@@ -331,7 +331,8 @@ extension CacheStore {
             if let made = recreatedMilliseconds(client),
                 let key = fieldTimesKey(ofType: client.type)
             {
-                // Another record than the deleted one: that deletion, if a loss has it repeated, is not this one's.
+                // Marked as a different record than the deleted one, so that a repetition of that deletion after a loss
+                // does not delete it.
                 var next = client
                 next.stampRecreation(in: key, after: client, former: made, at: nowMilliseconds)
                 try put(next, isEdit: true, zone, database)

@@ -17,7 +17,7 @@ extension CacheStore {
         try recordsAndHiddenNames(type: type, zone: id).records
     }
 
-    /// As ``records(type:zone:)``, with the names of the records that exist, but that the app does not see.
+    /// As ``records(type:zone:)``, with the names of existing records that the app does not see.
     func recordsAndHiddenNames(
         type: String?, zone id: ZoneID
     ) throws -> (records: [RecordSnapshot], hiddenNames: Set<String>) {

@@ -37,7 +37,7 @@ extension CacheStore {
     }
 }
 
-/// Reports what one process did to the others that have the file: a row for each transaction.
+/// Reports to the other processes with the file what this process changed, in a row for each transaction.
 extension CacheFile {
     /// The maximum number of records kept in the rows; an observer that missed more reads everything.
     static let recordsKept: Int64 = 20_000

@@ -4,8 +4,8 @@ import StratusClient
 
 /// Inserts the records of a page into their table as they were received.
 ///
-/// Values are bound without boxes and without copies, from memory that lives until the statement has run: there are a
-/// million of them, and a first fetch spends its time here.
+/// Values are bound without boxing or copying, from memory that stays valid until the statement has run: a first fetch
+/// may bind millions of values, and spends most of its time here.
 struct FetchedRowWriter: ~Copyable {
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 

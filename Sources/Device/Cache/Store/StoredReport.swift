@@ -101,7 +101,7 @@ struct StoredReport: Codable {
             content.isDeletion = item.kind == .delete
             content.set(item.failure)
             return ("setAside", "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)", content)
-        // Written as the new file is opened.
+        // This report is written when the new file is opened.
         case .fileDamaged: return nil
         case .quotaExceeded, .storageFull, .halted: return nil
         }

@@ -61,8 +61,8 @@ extension CacheStore {
 
     private func notedConflictPrefix(_ zone: CachedZoneRow) -> String { "met/\(zone.key)/" }
 
-    /// Notes which record an unanswered save of a new one conflicted with: it had arrived, and no later fetch returns
-    /// it again.
+    /// Notes the record with which an unanswered save of a new record conflicted: the save had arrived, and no later
+    /// fetch returns the record again.
     private func noteConflict(
         _ server: RecordSnapshot, _ zone: CachedZoneRow, _ database: Database
     ) throws {
@@ -160,7 +160,7 @@ extension CacheStore {
         // The change is kept for the newer app, which resolves the conflict when it sends the
         // change.
         guard versions.newerRecords == .goOn else {
-            // A full fetch has received it nevertheless.
+            // The running full fetch has received the record nevertheless.
             try putPass(of: server.id.name, zone, database)
             guard row.base == nil else { return true }
             if row.isUnanswered, row.change.kind == .save {

@@ -261,7 +261,7 @@ extension CacheStore {
                 guard migrated != record else { continue }
                 try put(migrated, isEdit: true, zone, database)
                 outcome.changedIDs.insert(record.id)
-                // The migration is not sent with a change that the app did not make.
+                // The base is migrated too, so that the pending change has no difference that only the migration made.
                 if var pending = try pending(record.id.name, zone, database) {
                     pending.base = pending.base.map { migratedLocally($0) }
                     try update(pending, database)

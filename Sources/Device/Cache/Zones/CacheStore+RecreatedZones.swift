@@ -15,7 +15,7 @@ extension CacheStore {
                 WHERE id = ?
                 """, arguments: [row.key])
         try forgetHistory(of: row, database)
-        // The next zone of the name has another one, which the database's changes will tell.
+        // The next zone of this name has another generation, which the database's changes will report.
         try setGeneration(nil, of: row, database)
         // Another device may create the zone first, send records again and delete some of them.
         try setLastIntactVersion(0, of: row, database)

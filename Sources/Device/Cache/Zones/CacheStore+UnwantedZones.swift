@@ -1,16 +1,17 @@
 import GRDB
 import StratusRecords
 
-/// Which of the zones of a name the app deletes.
+/// Records which zone the app deletes, because several zones may have the same name one after the other.
 extension CacheStore {
     private func unwantedName(of row: CachedZoneRow) -> String { "unwanted/\(row.key)" }
 
-    /// Notes which of the zones of its name the app deletes: the one that this device knows.
+    /// Notes that the app deletes the zone that this device knows, not a later one of the same name.
     func noteUnwanted(_ row: CachedZoneRow, _ database: Database) throws {
         let known = try text(named: generationName(of: row), database)
         let state =
             row.state == .detached ? try stateBeforeDetaching(row, database) : row.state
-        // Deleted once more, before the first deletion or the creation of the next zone was confirmed.
+        // The zone was deleted once more, before the first deletion, or the creation of the next zone, was confirmed:
+        // the first note stays.
         if known == nil, state != .existing { return }
         try setText(known, named: unwantedName(of: row), database)
     }

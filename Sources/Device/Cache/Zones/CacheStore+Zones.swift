@@ -20,8 +20,8 @@ extension CacheStore {
         try file.write { database in
             let known = try self.lastIntactDatabaseVersion(database)
             let intact = [known, lastIntactVersion].compactMap(\.self).min()
-            // Only the tokens known here can reveal another restore before the next answer. Without a database token,
-            // they were the ones that the service did not know.
+            // Until the next answer, only the tokens known here can reveal another restore. If there is no database
+            // token, these tokens were the ones that the service did not know, so they are removed.
             if let token = try flag(CacheFlag.databaseToken, database), !token.isEmpty {
                 try addZonesToken(token, database)
             } else {
@@ -209,7 +209,7 @@ extension CacheStore {
                 guard let row = try zone(id, database), row.state != .wanted,
                     !createsZones || row.state != .refused
                 else { continue }
-                // It was created again since and must still be fetched as a whole.
+                // The zone was created again since, and must still be fetched as a whole.
                 if row.state == .existing, row.isNew, pages.changed.contains(id) { continue }
                 try zoneDeleted(row, reason, &gone, &recreated, &outcome, database)
             }
@@ -218,7 +218,7 @@ extension CacheStore {
             let isTrackLost = try flag(CacheFlag.isDatabaseTokenExpired, database) != nil
             for id in pages.changed where selection.contains(id) && !id.isDefault {
                 if try isErasing && isErased(id, pages.generations[id], database) { continue }
-                // Unless the app has created one of that name meanwhile.
+                // The zone is deleted again, unless the app has created one of that name meanwhile.
                 if returned.contains(id), try zone(id, database) == nil {
                     try setUnwanted(id, pages.generations[id], database)
                     outcome.events.append(
@@ -228,7 +228,7 @@ extension CacheStore {
                 let isNew = try zone(id, database) == nil
                 let row = try zone(id, orMake: .existing, database)
                 if isNew { try noteLoss(inReturned: row, database) }
-                // Another device was able to create it.
+                // Another device was able to create the zone that the service refused to this one.
                 if row.state == .refused { try zoneIsThere(row, database) }
                 try database.cachedStatement(
                     sql: "UPDATE zone SET needsFetch = (state < 2) WHERE id = ?"

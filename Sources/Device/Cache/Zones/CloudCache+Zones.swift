@@ -5,8 +5,8 @@ import StratusSync
 /// Operations on whole zones and on all zones.
 ///
 /// ```swift
-/// try await cache.detachZone(trip)  // from now on this device's own
-/// try await cache.attachZone(trip)  // in step again
+/// try await cache.detachZone(trip)  // from now on only on this device
+/// try await cache.attachZone(trip)  // synced again
 /// try await cache.refetchEverything()  // "something looks wrong"
 /// try await cache.deleteEverything()  // "delete my data"
 /// ```

@@ -51,7 +51,8 @@ final class AssetFolder: Sendable {
         return AssetFile(url, in: self)
     }
 
-    /// - Returns: nil when the folder, which is forgotten if it is gone, accepts no file.
+    /// - Returns: nil when no file can be created in the folder. If the folder no longer exists, the next call creates
+    ///   another one.
     private func emptyFile() throws -> URL? {
         guard let folder = try state.withLock({ try self.folder(&$0) }) else { return nil }
         let url = folder.appendingPathComponent(world.makeUUID().uuidString)

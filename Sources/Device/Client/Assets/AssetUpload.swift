@@ -94,7 +94,7 @@ struct AssetFileState: Hashable {
         else {
             throw CKError(
                 .assetNotAvailable,
-                "The asset's file \(url.path) is not a file that this process can read; give it one that is.",
+                "The asset's file \(url.path) is not a file that this process can read; save the asset with a readable file.",
                 details: [NSFilePathErrorKey: url.path])
         }
         sizeBytes = (attributes[.size] as? NSNumber)?.int64Value ?? 0

@@ -20,7 +20,7 @@ extension CKAsset {
     convenience init?(archived parts: [String]) {
         switch parts.count {
         case 1:
-            // Empty for an asset of a store that has no file of it, as in the client's record of a conflict.
+            // Empty for an asset without a file on this device, as in the client's record of a conflict.
             guard parts[0].isEmpty || parts[0].hasPrefix("/") else { return nil }
             self.init(file: parts[0].isEmpty ? nil : URL(fileURLWithPath: parts[0]))
         case 8:

@@ -20,8 +20,7 @@ import Synchronization
 /// cannot be read, and with `assetFileModified` when it changes during the save. Source: Apple's
 /// page "CKAsset".
 public final class CKAsset: NSObject, NSSecureCoding, Sendable {
-    /// The record in which the service keeps the asset: saved to it again, the asset needs no
-    /// upload.
+    /// The record that holds the asset at the service. Saving the asset in this record again needs no upload.
     struct Holder: Hashable, Sendable {
         var recordName: String
         var zoneID: CKRecordZone.ID
@@ -36,7 +35,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
         var holder: Holder?
         /// Proof of an upload that the next save sends with the value.
         var receipt: String?
-        /// The copy in a store of this device; holds its file while the asset is in use.
+        /// The copy in a store of this device, which keeps the file while the asset is in use.
         var kept: KeptAsset?
         var located: KeptAsset.File?
     }
@@ -51,7 +50,7 @@ public final class CKAsset: NSObject, NSSecureCoding, Sendable {
     public convenience init(fileURL: URL) {
         precondition(
             fileURL.isFileURL,
-            "The asset's URL \(fileURL) is not a file URL; give CKAsset that of a file on this device."
+            "The asset's URL \(fileURL) is not a file URL; pass the URL of a file on this device."
         )
         self.init(State(fileURL: fileURL))
     }

@@ -6,7 +6,7 @@ final class SkippedBytes: Sendable {
 
     init(_ count: Int64) { left = Mutex(count) }
 
-    /// The part of the next piece that is not skipped.
+    /// Returns the part of the next piece that is not skipped.
     func rest(of piece: [UInt8]) -> [UInt8] {
         let count = left.withLock { left in
             let count = min(left, Int64(piece.count))

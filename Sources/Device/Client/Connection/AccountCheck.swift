@@ -1,7 +1,7 @@
 /// Checks that the account is still the one for which the current request is made.
 ///
-/// A transport calls it when it has read the token that it sends. A change of the account is counted before the next
-/// token is set, so a request that passes is sent with the token of its own account.
+/// A transport calls it after reading the token that it sends. A change of the account is counted before the next token
+/// is set, so a request that passes the check is sent with the token of its own account.
 package struct AccountCheck: Sendable {
     /// The check of the request that the current task makes; nil if the request is bound to no account.
     ///

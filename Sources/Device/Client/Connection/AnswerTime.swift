@@ -7,7 +7,7 @@ package struct AnswerTime: Hashable, Sendable {
     package var milliseconds: Int64
     /// The resolution: 1, or 1,000 if only the header `Date` gives the time.
     package var stepMilliseconds: Int64
-    /// At most how long before the answer the request was sent.
+    /// The maximum time from sending the request to the answer, in milliseconds.
     package var elapsedMilliseconds: Int64
 
     package init(

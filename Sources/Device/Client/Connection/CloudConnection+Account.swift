@@ -45,10 +45,11 @@ extension CloudConnection {
     public func endSession(container: String) async throws {
         // Checked before the session is ended, because a fixed account cannot be signed out.
         _ = try accountTransport
-        // A listener whose registration ends would register again.
+        // Otherwise a listener would register again when its registration ends.
         noteSessionEnding()
         let changeCount = accountChangeCount
-        // Bound to this account, so that they never end the session of a user who signs in meanwhile.
+        // These requests are bound to this account, so that they never end the session of a user who signs in
+        // meanwhile.
         let pace = RequestPace(accountChangeCount: changeCount)
         await unregisterListeners(pace: pace)
         let ended: Result<Void, any Error>

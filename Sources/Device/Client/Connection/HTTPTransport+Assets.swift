@@ -148,7 +148,7 @@ extension HTTPTransport {
                     throw TransportError(
                         .answerUnreadable,
                         "Something other than the asset was answered, perhaps by a proxy in front of the"
-                            + " service: look there, or try again.",
+                            + " service: check the proxy, or try again.",
                         httpStatus: Int(response.status.code))
                 }
                 // A service without range requests returns the whole file.

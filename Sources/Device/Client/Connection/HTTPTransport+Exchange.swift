@@ -9,7 +9,7 @@ import StratusRuntime
 import StratusWire
 
 extension HTTPTransport {
-    /// A timeout in seconds as a `Duration`, limited to what a clock can measure.
+    /// A timeout in seconds as a `Duration`, limited to what a clock can represent.
     static func duration(ofSeconds seconds: Double) -> Duration {
         .seconds(max(0.001, min(seconds, 1e9)))
     }
@@ -58,8 +58,8 @@ extension HTTPTransport {
         } catch {
             throw TransportError(
                 .answerUnreadable,
-                "Something other than the service answered, perhaps a proxy in front of it: look"
-                    + " there, or correct the address.",
+                "Something other than the service answered, perhaps a proxy in front of it: check"
+                    + " the proxy, or correct the address.",
                 httpStatus: response.status, retryAfterSeconds: retryAfterSeconds, cause: error,
                 address: origin)
         }

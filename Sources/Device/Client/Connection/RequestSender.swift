@@ -61,8 +61,8 @@ struct RequestSender: Sendable {
         return try await AnswerTime.$listener.withValue(timed) { try await attempt() }
     }
 
-    /// Moves the bytes of an asset, for as long as it takes, but not beyond the operation's time;
-    /// otherwise like ``send(_:_:recover:)``.
+    /// Transfers the bytes of an asset. Unlike ``send(_:_:recover:)``, it has no time limit of its own, only that of
+    /// the operation.
     func transfer<Value: Sendable>(
         _ attempt: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

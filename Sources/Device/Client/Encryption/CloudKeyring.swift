@@ -24,7 +24,7 @@ final class CloudKeyring: Sendable {
         case notAsked
         case missing
         case ours(changeTag: String?)
-        /// A keyring of another account key.
+        /// A keyring that belongs to another account key.
         case anothers
     }
 
@@ -61,7 +61,7 @@ final class CloudKeyring: Sendable {
 
     // MARK: Keys of zones
 
-    /// The keys of a zone: all are used to decrypt, the first to encrypt.
+    /// The keys of a zone: all of them decrypt, and the first one encrypts.
     ///
     /// - Returns: none when this device has none.
     /// - Throws: `CKError`; `accountTemporarilyUnavailable` when a key is needed to write and the
@@ -316,9 +316,8 @@ final class CloudKeyring: Sendable {
             if known.shared != before {
                 known.shared.merge(try copy(of: account, known.key))
                 let copy = try known.shared.sealed(with: known.key, for: account.user)
-                // A store that cannot be written must not keep its user from reading. Without a
-                // copy the device trusts the service's keyring at its next start, as a new device
-                // does.
+                // The user must be able to read values even if the store cannot be written. Without a copy the device
+                // trusts the service's keyring at its next start, as a new device does.
                 try? store.keepKeyring(copy, for: account)
             }
             all[account] = known

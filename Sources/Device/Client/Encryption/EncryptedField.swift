@@ -30,8 +30,8 @@ extension CKError {
     package static func plainValue(of field: EncryptedField) -> CKError {
         CKError(
             .invalidArguments,
-            "This device has encrypted \(field.key) of \(field.recordType), and sends no value of it in"
-                + " the clear; set it in encryptedValues, as before, or give a plain field another"
+            "This device has encrypted \(field.key) of \(field.recordType), and does not send it"
+                + " unencrypted; set it in encryptedValues, as before, or give a plain field another"
                 + " name.",
             details: [recordTypeKey: field.recordType, fieldNameKey: field.key])
     }

@@ -5,7 +5,7 @@ import StratusRecords
 
 /// An account's key in a form that a person can write down: 14 groups of four letters and digits.
 ///
-/// In `CrockfordBase32`; the last three bytes are a checksum.
+/// The text is `CrockfordBase32`; its last three bytes are a checksum.
 enum RecoveryKey {
     private static let checksumBytes = 3
 

@@ -85,7 +85,7 @@ final class JournalWriter {
         let fileName = "asset-\(name)-\(fileCount)"
         let copy = folder.appendingPathComponent(fileName)
         if FileManager.default.fileExists(atPath: copy.path) {
-            // A copy of an earlier process that ended before it finished.
+            // Removes the copy that an earlier process left when it ended before it finished.
             try FileManager.default.removeItem(at: copy)
         }
         try FileManager.default.copyItem(at: source, to: copy)

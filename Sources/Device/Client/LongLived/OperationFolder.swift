@@ -54,7 +54,7 @@ struct OperationFolder: Sendable {
         } catch {
             throw CKError(
                 .internalError,
-                "The folder of long-lived operations, \(folder.path), cannot be read. Correct its rights.",
+                "The folder of long-lived operations, \(folder.path), cannot be read. Correct its permissions.",
                 details: ["path": folder.path], cause: error)
         }
         var found: [(id: String, date: Date)] = []

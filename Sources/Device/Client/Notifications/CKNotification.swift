@@ -30,7 +30,7 @@ public class CKNotification: NSObject, RemoteNotificationReading, @unchecked Sen
         case query = 1
         /// From a zone subscription: a ``CKRecordZoneNotification``.
         case recordZone = 2
-        /// A notification that was marked as read, which Apple's API had once; none has this type.
+        /// A notification that was marked as read, which Apple's API no longer supports; no notification has this type.
         case readNotification = 3
         /// From a database subscription: a ``CKDatabaseNotification``.
         case database = 4

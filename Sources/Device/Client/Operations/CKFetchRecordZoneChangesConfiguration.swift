@@ -20,7 +20,7 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
 
     /// Makes the settings of one zone; by default, all fields of all records, from the beginning.
     ///
-    /// - Parameter resultsLimit: nil, as 0, lets the service decide.
+    /// - Parameter resultsLimit: nil and 0 let the service decide.
     public convenience init(
         previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
         desiredKeys: [CKRecord.FieldKey]? = nil

@@ -38,7 +38,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     public let operationID: CKOperation.ID
 
     public override convenience init() {
-        // As the other objects of Apple's, it is made without a connection, so without its world.
+        // Like Apple's other objects, it is created without a connection, and so without the connection's world.
         self.init(operationID: UUID().uuidString)
     }
 
@@ -243,7 +243,7 @@ public class CKOperation: Operation, @unchecked Sendable {
     /// The `partialFailure` of the items that failed; nil when none did.
     var itemsFailure: CKError? { CKError.partialFailure(itemErrors) }
 
-    /// Enqueues calls of item blocks. They are skipped once the operation was cancelled.
+    /// Enqueues calls of item blocks, which are skipped after the operation was cancelled.
     func deliver(_ calls: @escaping @Sendable () -> Void) {
         callbackQueue.async {
             if !self.isCancelled { calls() }
@@ -252,7 +252,7 @@ public class CKOperation: Operation, @unchecked Sendable {
 
     /// Enqueues the calls of a block for the result of each item, and notes the errors.
     ///
-    /// - Parameter key: what an error is under in the `partialFailure`; the item by default.
+    /// - Parameter key: the key of an error in the `partialFailure`; the item by default.
     func deliver<Item: Hashable & Sendable, Value: Sendable>(
         _ results: [ItemResult<Item, Value>],
         errorKey key: @escaping @Sendable (Item) -> AnyHashable = { $0 },

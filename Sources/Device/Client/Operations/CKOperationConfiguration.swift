@@ -34,7 +34,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
         /// Seconds that an operation may take; nil means no limit.
         var resourceSeconds: TimeInterval? {
             switch timeoutIntervalForResource {
-            // As with URLSession's, 0 sets nothing.
+            // As in URLSession, 0 sets nothing.
             case .some(let seconds) where seconds != 0: seconds < 0 ? nil : seconds
             default:
                 switch qualityOfService {

@@ -1,4 +1,5 @@
-// Blocks of older code, which take a result apart, or the results of all items at once.
+// Completion blocks of older code, which get value and error as separate arguments, or the results of all items at
+// once.
 
 /// Calls the block for an item's result; if there is none, calls that of older code.
 func callBlock<Item, Value>(
@@ -9,8 +10,8 @@ func callBlock<Item, Value>(
     if let block { block(item, result) } else { old?(item, result.success, result.failure) }
 }
 
-/// Calls the block of an operation that fetches items with those it fetched. The error is
-/// `partialFailure` when single items failed.
+/// Calls the block of a fetch operation with the items that it fetched. The error is `partialFailure` when single items
+/// failed.
 func callBlock<Item: Hashable, Value>(
     _ block: (([Item: Value]?, (any Error)?) -> Void)?, _ results: [ItemResult<Item, Value>],
     _ error: CKError?

@@ -8,8 +8,7 @@ private func encoding(of object: AnyObject) -> [Int] {
     [Int(bitPattern: Unmanaged.passUnretained(object).toOpaque())]
 }
 
-/// The encoding of an object, which is retained forever, because it is not known when the format is
-/// read.
+/// The encoding of an object. The object is never released, because it is not known when the format is read.
 private func encoding(keeping object: AnyObject) -> [Int] {
     [Int(bitPattern: Unmanaged.passRetained(object).toOpaque())]
 }

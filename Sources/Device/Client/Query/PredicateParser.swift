@@ -66,7 +66,7 @@ struct PredicateParser {
         guard argumentPosition < arguments.count else {
             throw PredicateFault(
                 sentence:
-                    "The predicate has more places than arguments; give an argument for"
+                    "The predicate has more placeholders than arguments; give an argument for"
                     + " each.",
                 isMalformed: true)
         }

@@ -112,7 +112,7 @@ struct PredicateScanner {
         guard let end = form.firstIndex(where: { "dDiuUxXoOfFeEgGcs".contains($0) }) else {
             throw PredicateFault(
                 sentence:
-                    "The predicate has an unknown place for an argument; write %@, %K, %d"
+                    "The predicate has an unknown placeholder; write %@, %K, %d"
                     + " or %f.",
                 isMalformed: rest.isEmpty)
         }

@@ -15,7 +15,7 @@ struct QueryTranslation {
         let sorts = try query.sortKeys.map { sort in
             guard let key = sort.key else {
                 throw Self.invalid(
-                    "A sort descriptor names no field; make it with the name of one.")
+                    "A sort descriptor names no field; create it with the name of one.")
             }
             return QueryDictionary.Sort(
                 try field(key), isAscending: sort.isAscending,

@@ -91,7 +91,7 @@ extension CKRecord {
             isKnown: state.changeTag != nil || state.isKept, changeCount: state.changeCount)
     }
 
-    /// Notes from now on which fields are read.
+    /// Starts to record which fields are read.
     package func noteReads() { state.withLock { $0.readKeys = [] } }
 
     /// The fields that were read since ``noteReads()``, here or in the record from which this one was copied.

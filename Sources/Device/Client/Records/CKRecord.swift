@@ -142,7 +142,7 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
         set {
             precondition(
                 newValue?.action != .deleteSelf,
-                "The reference to the parent \(newValue?.recordID.recordName ?? "") has the action deleteSelf; give it none."
+                "The reference to the parent \(newValue?.recordID.recordName ?? "") has the action deleteSelf; use the action none."
             )
             state.withLock { $0.setParent(newValue) }
         }

@@ -65,7 +65,7 @@ struct RecordState: Sendable {
         values[key] = value
         if let change = changes[key] {
             if value == nil, change.base == nil, !lacksFields {
-                // Set and removed again: nothing is sent.
+                // The field was set and removed again, so nothing is sent.
                 changes[key] = nil
             } else {
                 changes[key]?.serial = changeCount

@@ -50,8 +50,7 @@ extension ShareState {
 }
 
 extension UserIdentityDictionary {
-    /// Whether it is one of these people, by user record name, which everyone who requested access
-    /// has.
+    /// Whether it is one of these people, compared by user record name: everyone who requested access has one.
     fileprivate func isOne(of people: [UserIdentityDictionary]) -> Bool {
         people.contains {
             $0 == self || userRecordName != nil && $0.userRecordName == userRecordName

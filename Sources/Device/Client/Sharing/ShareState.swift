@@ -64,7 +64,7 @@ struct ShareState: Sendable {
 
     var owner: CKShareParticipant {
         participants.first { $0.role == .owner }
-            // The service named no owner: a participant without a known person.
+            // If the service named no owner, a participant without a known person takes the owner's place.
             ?? CKShareParticipant(
                 ParticipantDictionary(
                     userIdentity: UserIdentityDictionary(userRecordName: nil), role: .owner,

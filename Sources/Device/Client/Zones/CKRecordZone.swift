@@ -121,7 +121,7 @@ extension CKRecordZone.EncryptionScope {
         self = word == .perZone ? .perZone : .perRecord
     }
 
-    /// The protocol's word in a request; nil for per record.
+    /// The scope in the protocol's form; nil for `.perRecord`, which requests leave out.
     var word: ZoneEncryptionScope? { self == .perZone ? .perZone : nil }
 }
 

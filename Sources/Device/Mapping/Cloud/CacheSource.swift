@@ -11,7 +11,7 @@ struct CacheSource: RecordSource {
     var tellsDeletions: Bool { true }
     var mayLackFiles: Bool { true }
 
-    /// The next user may get the same file of the cache, after the former one has signed out of it.
+    /// After a user has signed out of the cache's file, the file may belong to the next user.
     var learnsUserByExchange: Bool { true }
 
     func userRecordName() async throws -> String? { try await cache.userRecordName() }
@@ -53,8 +53,8 @@ struct CacheSource: RecordSource {
         return results
     }
 
-    /// All records of the cache: those that are missing were deleted, unless the cache hides them, or is new and has not
-    /// fetched them yet.
+    /// All records of the cache. A record that is missing among them was deleted, unless the cache hides it, or is new
+    /// and has not fetched it yet.
     func changes(ofType type: String, since mark: String?) async throws -> RemoteChanges {
         // Read before the records, which may arrive meanwhile.
         let isComplete = try await cache.hasFetched(zone: zoneID)

@@ -34,7 +34,8 @@ struct DatabaseRequests: Sendable {
         return found
     }
 
-    /// Records whose files the service has lost, without them, so that they do not keep all others from syncing.
+    /// Fetches records whose files the service has lost, without the files, so that they do not keep other records from
+    /// syncing.
     func withoutFiles(_ names: [String]) async throws -> NamedRecords {
         guard !names.isEmpty else { return NamedRecords() }
         return try await records(named: names.sorted(), withFiles: false)
@@ -45,8 +46,8 @@ struct DatabaseRequests: Sendable {
     ) async throws -> [String: Result<CKRecord?, any Error>] {
         var results: [String: Result<CKRecord?, any Error>] = [:]
         var size = Self.largestBatch
-        // Records that others need come first, so that no batch is refused because a later one has
-        // them.
+        // Records that other records need come first, so that no batch is refused because a needed record is in a later
+        // one.
         var (records, names) = (records.neededFirst[...], names[...])
         while !records.isEmpty || !names.isEmpty {
             let saving = records.prefix(size)

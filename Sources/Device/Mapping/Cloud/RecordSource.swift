@@ -3,12 +3,12 @@ import StratusClient
 /// A source of records: a database with a change feed, one without, or a cache.
 protocol RecordSource: Sendable {
     var zoneID: CKRecordZone.ID { get }
-    /// Whether the source itself reports deletions, rather than entries of a queue.
+    /// Whether the source itself reports deletions; otherwise they are entries of `DeleteQueue`.
     var tellsDeletions: Bool { get }
     /// Whether a record's asset may have no file because it was not fetched.
     var mayLackFiles: Bool { get }
 
-    /// Whether the user may be known only after ``exchange()``.
+    /// Whether it may be that the user is known only after ``exchange()``.
     var learnsUserByExchange: Bool { get }
 
     /// The user who owns the records; nil for public ones, and if it is not known yet.
@@ -35,7 +35,7 @@ protocol RecordSource: Sendable {
     func isAbout(_ notification: CKNotification) async -> (isOurs: Bool, type: String?)
     /// Syncs a local copy with the service; does nothing if there is none.
     func exchange() async throws
-    /// - Throws: an error that says so if a record exists, but this version of the app does not see it.
+    /// - Throws: an error if a record exists that this version of the app does not see.
     func refuseIfHidden(_ name: String) async throws
 }
 
@@ -84,8 +84,8 @@ struct NamedRecords: Sendable {
 struct RemoteChanges: Sendable {
     var records: [String: CKRecord] = [:]
     var deletedNames: Set<String> = []
-    /// Records that exist, but that this version of the app does not see: their objects stay unchanged, and edits and
-    /// deletions of these wait until the app is updated.
+    /// Existing records that this version of the app does not see. Their objects stay unchanged, and edits and
+    /// deletions of these objects wait until the app is updated.
     var hiddenNames: Set<String> = []
     /// The errors of changed records that this version of the app cannot read.
     var unreadable: [String: CKError] = [:]

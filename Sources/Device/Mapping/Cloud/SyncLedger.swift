@@ -16,11 +16,11 @@ final class SyncLedger: Sendable {
 
     /// A file that is an asset at the service.
     struct KnownFile: Codable, Hashable {
-        /// The digest if this device could not fetch the file, and the object has no former one.
+        /// The digest to store if this device could not fetch the file, and the object has no former file.
         static let digestOfNone = ""
 
-        /// SHA-256 of the bytes that the object has. If this device could not fetch the file, those are of a former one,
-        /// which must not replace it.
+        /// SHA-256 of the bytes that the object has. If this device could not fetch the file, they are those of a former
+        /// file, which must not replace the one at the service.
         var digest: String
         /// The service's checksum.
         var checksum: String
@@ -102,8 +102,8 @@ final class SyncLedger: Sendable {
     private let append: @Sendable (FileHandle, Data) throws -> Void
     private let state: Mutex<State>
 
-    /// The ledger of a file. Two mappings with one file, as in an app that sets up twice, share it,
-    /// so that they do not overwrite each other's notes.
+    /// The ledger of a file. Two mappings with one file, as in an app that sets up twice, share the ledger, so that
+    /// they do not overwrite each other's lines.
     ///
     /// - Parameter url: nil keeps everything in memory.
     static func of(_ url: URL?) throws -> SyncLedger {
@@ -134,7 +134,7 @@ final class SyncLedger: Sendable {
         if let url, let data = FileManager.default.contents(atPath: url.path) {
             let decoder = JSONDecoder()
             for line in data.split(separator: UInt8(ascii: "\n")) {
-                // A partly written line is skipped; its fact is compared once more.
+                // A partly written line is skipped; what it recorded is compared once more.
                 if let line = try? decoder.decode(Line.self, from: line) { state.take(line) }
             }
         }

@@ -110,7 +110,8 @@ extension CloudMap {
         return Set(strange.map(\.name).filter { new[$0] == without[$0] } + links.map(\.name))
     }
 
-    /// The files of a fetched or saved record whose bytes are known, or of which a fetched one lacks the bytes.
+    /// The files of a fetched or saved record whose digests are known. A file that a fetched record lacks has the
+    /// digest of the object's former file.
     ///
     /// - Parameters:
     ///   - digests: those of a saved record's files, by field; nil for a fetched record.

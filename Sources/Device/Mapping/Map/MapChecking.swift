@@ -55,7 +55,7 @@ struct MapChecking {
                     + " underscores")
         }
         if Self.ownTypes.contains(recordType) || recordType == "Users" {
-            problems.append("the record type \(recordType) of \(type) is taken by the mapping")
+            problems.append("the record type \(recordType) of \(type) is reserved")
         }
         if let other = recordTypes.updateValue("\(type)", forKey: recordType) {
             problems.append("\(other) and \(type) share the record type \(recordType)")

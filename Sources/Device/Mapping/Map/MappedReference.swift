@@ -33,8 +33,8 @@ extension MappedReference {
         return one.map { [$0.recordID.recordName] } ?? []
     }
 
-    /// The names of the records that a record refers to, with those of ignored rows that the property holds, which are in
-    /// no record.
+    /// The names of the records that a record refers to, and those of ignored rows in the property, to which no record
+    /// refers.
     func names(in record: CKRecord, keeping ignored: Set<String>, of entity: Entity) -> [String] {
         var names = self.names(in: record)
         guard !ignored.isEmpty, case .names(let held) = read(entity) else { return names }

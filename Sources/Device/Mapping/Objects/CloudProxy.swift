@@ -68,8 +68,8 @@ public struct CloudProxy<Entity: CloudEntity>: Sendable {
             CloudMapping.withoutSetup.withLock { $0.error("\(error)") }
             return
         }
-        // Named at once, so that a deletion that overtakes the save knows the name. If naming
-        // fails, the save below fails with the same error.
+        // Named at once: a deletion may overtake the save, and then needs the name. If naming fails, the save below
+        // fails with the same error.
         if isNamed, !mapping.isLocked, !mapping.isIgnored(entity) { _ = try? mapping.name(entity) }
         // No caller waits for the task, so it may also start within a callback of the store.
         CurrentWork.$current.withValue(nil) {

@@ -1,5 +1,5 @@
 extension CloudMapping {
-    /// Gives an object its name, once, even if several tasks do so at the same time.
+    /// Gives an object its name, only once even if several tasks do so at the same time.
     ///
     /// - Throws: ``MappingError`` `unnamedValue` for a struct without one.
     func name<E: CloudEntity>(_ entity: E) throws -> String {
@@ -7,8 +7,8 @@ extension CloudMapping {
         guard E.isReference else {
             throw MappingError(
                 .unnamedValue,
-                "A value of \(E.self) has no sync ID. Give it one when it is made:"
-                    + " two copies without one are two objects.")
+                "A value of \(E.self) has no sync ID. Give it one when it is created:"
+                    + " copies without one cannot be recognized as one object.")
         }
         return naming.withLock { _ in
             if let known = entity.cloudID { return known }
@@ -54,8 +54,7 @@ extension CloudMapping {
             switch reference.read(entity) {
             case .objects(let objects): found += objects
             case .names(let names):
-                // Rows are followed only from objects that are sent, because each is read from its
-                // table.
+                // Rows are followed only from objects that are sent, because each of them must be read from its table.
                 guard isRoot || isChanged(entity, name) else { continue }
                 for name in names {
                     if let row = try await store.fetch(reference.target, syncID: name) {

@@ -1,6 +1,6 @@
 import StratusClient
 
-// Ignored objects are not in the cloud, so records do not refer to them; objects keep their references to them.
+// Ignored objects are not in the cloud, so records do not refer to them; objects still do.
 
 extension CloudMapping {
     /// The names of ignored rows to which a row refers weakly and which this device has never found in the cloud. The
@@ -18,7 +18,7 @@ extension CloudMapping {
         return ignored
     }
 
-    /// How many references to ignored objects a record of an object lacks.
+    /// How many of an object's references are to ignored objects, and so missing in its record.
     ///
     /// - Parameter rows: see ``ignoredRows(of:)``.
     func ignoredCount<E: CloudEntity>(of entity: E, rows: Set<String>) -> Int {

@@ -79,8 +79,8 @@ extension CloudMapping {
         )
     }
 
-    /// Reports the outcome of saves to the store. No call waits for it, so the store may save and
-    /// sync.
+    /// Reports the outcome of saves to the store. No other call waits for this, so the store may save and sync
+    /// meanwhile.
     func notifyStore(_ reports: [SaveReport]) async {
         for report in reports {
             await store.didSave(report.entity, record: report.record, error: report.error)

@@ -104,7 +104,7 @@ extension CloudMapping {
         return MappingError.gone(name)
     }
 
-    /// Reads an object into a record; nil when the record's own change is newer and must win.
+    /// Reads an object into a record; nil when the record's own change is newer and wins.
     private func outgoingItem<E: CloudEntity>(
         _ node: EntityGraph.Node, _ entity: E, _ base: CKRecord?, _ sending: Sending,
         ignored: Set<String>
@@ -190,7 +190,7 @@ extension CloudMapping {
             if !item.isPart {
                 try noteIgnored(item.ignoredCount, ofType: record.recordType, item.node.name)
             }
-            // A save changes no row, and the app may have edited it meanwhile.
+            // A row is not stored again: the save does not change it, and the app may have edited it meanwhile.
             if type(of: item.node.entity).isReference {
                 try await store.keep(item.node.entity)
             }

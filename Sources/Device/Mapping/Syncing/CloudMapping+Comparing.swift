@@ -20,7 +20,8 @@ extension CloudMapping {
         let relinked = try await relinkedNames(of: objects)
         let pending = Set(comparison.deletions)
         var decided: Set<String> = []
-        // Objects to send unedited: their record is older, lacks references, or has references to deleted objects.
+        // Objects to send although they were not edited: their record is older, lacks references, or refers to deleted
+        // objects.
         var outdated: Set<String> = []
         // Sorted, so that the order is always the same.
         for (name, record) in remote.records.sorted(by: { $0.key < $1.key })

@@ -105,7 +105,7 @@ extension CloudMapping {
                 map.fill(&entity, from: record)
                 for reference in map.references
                 where !reference.isList && reference.objects(of: entity).isEmpty {
-                    // Rows store the name, whether or not its row is here.
+                    // Rows store the target's name, whether or not the target is here.
                     let names = reference.names(in: record, keeping: ignored, of: entity)
                     reference.fill(&entity, .init(names: names, objects: objects))
                 }

@@ -28,7 +28,7 @@ extension CloudMapping {
                 "A sync in a callback of the store would wait for itself. Sync once the callback has returned."
         )
         for type in wanted { try requireSetUp(type) }
-        // These names are not record types, so that saves are not blocked meanwhile.
+        // These keys are not names of record types, so that saves are not blocked meanwhile.
         let turns = Set(wanted.map { "sync of \($0.recordTypeName)" })
         do {
             try await lanes.holding(turns) {

@@ -1,7 +1,8 @@
 import StratusClient
 
 // A record that this version of the app cannot read is set aside: its object stays unchanged, and edits of the object wait.
-// It is read again when it changes, and once in each process, whose app may be newer. Its name is kept in the ledger.
+// It is read again when it changes, and once in each process, because the app may have been updated. Its name is kept in
+// the ledger.
 
 extension CloudMapping {
     /// The key of a record that was set aside. A change feed does not say of which type such a record is.

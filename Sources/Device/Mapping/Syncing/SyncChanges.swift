@@ -100,7 +100,7 @@ struct TypeComparison: Sendable {
     var deletions: [String] = []
     /// Entries for this device to remove.
     var entryNames: [String] = []
-    /// Names of records that were set aside and are so no longer.
+    /// Names of records that are no longer set aside.
     var readableNames: Set<String> = []
     var mark: String?
 }

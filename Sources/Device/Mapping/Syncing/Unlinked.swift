@@ -1,4 +1,4 @@
-/// The targets of a record's reference, when some of them were not here yet.
+/// The targets of a record's reference, some of which were not here yet.
 struct Unlinked: Codable, Hashable {
     /// The names of all targets, in order.
     var names: [String]

@@ -108,7 +108,7 @@ public protocol ConflictResolver: Sendable {
     /// writes it with every edit.
     var fieldTimesKey: String? { get }
 
-    /// The rules of single fields whose edits are recorded in another way.
+    /// The rules of single fields whose edits are not recorded by their times alone.
     var fieldRules: [String: FieldRule] { get }
 
     /// The fields that the cache sets with every edit.
@@ -120,6 +120,11 @@ public protocol ConflictResolver: Sendable {
     /// `SyncSettings.maximumConflictRounds` times for one change.
     func resolve(_ conflict: SyncConflict) -> ConflictResolution
 
+    /// Decides about a local edit of a record that was deleted elsewhere.
+    ///
+    /// - Parameters:
+    ///   - client: this device's version of the record.
+    ///   - clientEditedMilliseconds: when this device last edited it, in milliseconds since 1970 by its own clock.
     func resolveDeletion(
         of client: RecordSnapshot, clientEditedMilliseconds: Int64
     ) -> DeletionResolution

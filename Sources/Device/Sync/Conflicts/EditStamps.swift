@@ -7,23 +7,23 @@ public struct EditStamps: Hashable, Sendable {
     /// An INT64: how often the record was edited, beginning with 1.
     public var countKey: String?
 
-    /// Names the fields that the cache sets; nil means that it sets no field of that kind.
+    /// Names the fields that the cache sets; nil means that it sets no such field.
     public init(dateKey: String? = nil, countKey: String? = nil) {
         self.dateKey = dateKey
         self.countKey = countKey
     }
 }
 
-/// What the cache does with an edit, unless a resolver says otherwise.
+/// The defaults for resolvers that need nothing from the cache.
 extension ConflictResolver {
-    /// No field.
+    /// Nil: the cache writes no field of times.
     public var fieldTimesKey: String? { nil }
-    /// No rules.
+    /// Empty: no field has a rule of its own.
     public var fieldRules: [String: FieldRule] { [:] }
-    /// No fields.
+    /// No stamps: the cache sets no field with an edit.
     public var editStamps: EditStamps { EditStamps() }
 
-    /// The record stays deleted.
+    /// Accepts the deletion: the record stays deleted.
     public func resolveDeletion(
         of client: RecordSnapshot, clientEditedMilliseconds: Int64
     ) -> DeletionResolution {
@@ -108,8 +108,8 @@ extension RecordSnapshot {
         if times != known { self[key] = times.value }
     }
 
-    /// Marks the record as a new one with the name of a deleted one, at a time later than that one's and those of known
-    /// former ones.
+    /// Marks the record as a new one with the name of a deleted record, at a time later than the times of that record
+    /// and of known former ones.
     ///
     /// - Parameter former: when the last deleted one was created again, in milliseconds; nil for the first of its name.
     package mutating func stampRecreation(
@@ -122,7 +122,8 @@ extension RecordSnapshot {
         self[key] = times.value
     }
 
-    /// Hashes of fields with the times at which they got their values: no other record of the name has one of them.
+    /// Hashes of fields with the times at which they got their values. No other record of the same name has any of
+    /// these hashes.
     ///
     /// - Parameter rules: fields with another rule than the time of the edit have none.
     package func marksOfTimes(in key: String, rules: [String: FieldRule] = [:]) -> [UInt64] {

@@ -24,7 +24,8 @@ public struct FieldTimes: Hashable, Sendable {
     private static let alphabet = Array(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let markLength = 5
-    /// Any participant of a shared record can write its times; those that would overflow count as none.
+    /// The range of times that are accepted. Any participant of a shared record can write its times; a time that would
+    /// overflow a calculation counts as none.
     private static let known: Range<Int64> = (-1 << 60)..<(1 << 60)
     private static let parentName = "\u{1}parent"
     private static let recreated = Field(name: "\u{1}madeAnew", value: .int64(1))
@@ -157,7 +158,7 @@ public struct FieldTimes: Hashable, Sendable {
         }.joined()
     }
 
-    /// An order of values that is equal on all devices.
+    /// An order of values that is the same on all devices.
     ///
     /// A file that was not uploaded yet comes before every other value, so that it loses and is never uploaded: the
     /// upload would give it another value, which other devices would compare with a different result.

@@ -65,7 +65,7 @@ public struct FieldWise: ConflictResolver {
             client.wins(over: server) ? client.time : server.time,
             client.field == server.field ? client.time : nil)
         if let parentTime { times.setParent(merged.parentRecordName, milliseconds: parentTime) }
-        // Also for fields that neither side has any more, because a third device may have them.
+        // This includes fields that neither side has any more, because a third device may have them.
         times.takeRemovals(of: sides.serverTimes, butFor: merged.fields)
         times.takeRemovals(of: sides.clientTimes, butFor: merged.fields)
         if let fieldTimesKey, sides.haveTimes { merged[fieldTimesKey] = times.value }
@@ -88,7 +88,7 @@ struct TimedField {
         if field == other.field { return false }
         let (time, otherTime) = (time ?? .min, other.time ?? .min)
         if time != otherTime { return time > otherTime }
-        // A value wins over none; otherwise an order that is equal on all devices decides.
+        // A value wins over none; otherwise an order that is the same on all devices decides.
         guard let field, let value = field.value else { return false }
         guard let otherValue = other.field?.value else { return true }
         return FieldTimes.isOrdered(otherValue, value)

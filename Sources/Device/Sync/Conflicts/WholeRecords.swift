@@ -2,9 +2,9 @@ import StratusRecords
 
 /// The version of the record that reached the service first wins as a whole.
 ///
-/// If two devices edit the same record, the one that syncs later gets the service's version, and
-/// its discarded edits are reported. This resolver needs no field. The order of syncs decides; with
-/// the other resolvers it does so only if a record lacks the field of its times.
+/// If two devices edit the same record, the one that syncs later gets the service's version, and its discarded edits
+/// are reported. This resolver needs no field. The order of syncs decides the result. With the other resolvers that is
+/// so only if a record lacks the field with its times.
 public struct ServerDateWins: ConflictResolver {
     /// Makes a resolver, which has no settings.
     public init() {}
@@ -67,8 +67,8 @@ public struct EditCountWins: ConflictResolver {
 }
 
 extension SyncConflict {
-    /// The side with the greater number; at equal numbers, the one whose content is later in an
-    /// order that is equal on all devices.
+    /// The side with the greater number; at equal numbers, the one whose content comes later in an order that is the
+    /// same on all devices.
     fileprivate func wholeRecord(
         by number: (RecordSnapshot) -> Int64?
     ) -> ConflictResolution {

@@ -1,8 +1,8 @@
 /// The number of items in one upload: halved when the service refuses one as too large, and slowly
 /// increased again.
 ///
-/// The accepted size is kept between batches: a client that tried 400 again after each halving
-/// would have every other request refused.
+/// The accepted size is kept between batches: if a client tried 400 items again after each halving, every other request
+/// would be refused.
 public struct BatchSize: Hashable, Sendable {
     /// Consecutive full batches that must succeed before a larger one is tried.
     static let successesBeforeGrowth = 16

@@ -2,13 +2,12 @@
 public enum HaltReason: Hashable, Sendable {
     /// No account, or the account is not ready. Ends with ``SyncSession/accountChanged(at:)``.
     case account(SyncFailure)
-    /// The file belongs to a user other than the one who is signed in. Nothing of it was sent, and
-    /// nothing was fetched into it. Ends with ``SyncSession/accountChanged(at:)`` when its user
-    /// signs in again; open another file for the current user.
+    /// The file belongs to a user other than the one who is signed in. None of its changes were sent, and nothing was
+    /// fetched into it. Ends with ``SyncSession/accountChanged(at:)`` when its user signs in again; open another file
+    /// for the current user.
     case otherAccount
-    /// The file has records that were made while no user was signed in, and the app has not adopted
-    /// them for the current user. Nothing of it was sent. Ends with a restart after they were
-    /// adopted.
+    /// The file has records that were made while no user was signed in, and the app has not adopted them for the
+    /// current user. None of its changes were sent. Ends with a restart after the records were adopted.
     case unclaimedRecords
     /// The service refuses this app or this database. Ends with a restart, once the cause is
     /// resolved.

@@ -48,7 +48,7 @@ extension SyncSession {
         if settings.failurePolicy == .recover { fetchBeforeSending(into: madeZones) }
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
-            // No zone could be served: the same as a failed request.
+            // No zone succeeded, which is the same as a failed request.
             _ = failed(failure, at: uptimeSeconds)
         } else {
             succeeded(at: uptimeSeconds)

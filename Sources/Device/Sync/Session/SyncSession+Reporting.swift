@@ -21,10 +21,11 @@ extension SyncSession {
         settings.failurePolicy == .recover ? .forZone(code) : .forReportingItem(code)
     }
 
-    /// Handles an expired change token. A fetch without a token cannot fail with an expired one, so
-    /// the next request follows at once; if the service reports it again, that counts as a failure.
+    /// Handles an expired change token. A fetch without a token cannot fail because of an expired one, so the next
+    /// request follows at once; if the service reports an expiry again, that counts as a failure.
     ///
-    /// - Returns: whether this device must find out what that means.
+    /// - Returns: whether the session must find out what the expiry means: for a zone, the database's changes show
+    ///   whether it was deleted or created again.
     mutating func expired(
         _ fetch: SyncOperation, _ failure: SyncFailure, at uptimeSeconds: Double
     ) -> Bool {

@@ -1,6 +1,6 @@
 import StratusRecords
 
-/// The decisions of syncing one database, as a value without clock, waiting, input or output.
+/// Makes all decisions of syncing one database. It is a value without a clock, and it does not wait, read or write.
 ///
 /// A driver calls `next(at:)`, performs the step, and passes the outcome to the session, as well as
 /// events from outside. Times are seconds of any monotonic clock.
@@ -26,7 +26,7 @@ public struct SyncSession: Sendable {
     public internal(set) var zonesToFetch: [ZoneID]
     /// Which of the zones are fetched now, and which first.
     public var fetchScope = FetchScope()
-    /// Zones for which a hint arrived while a page of theirs was fetched.
+    /// Zones for which a hint arrived while one of their pages was being fetched.
     var zonesToFetchAgain: Set<ZoneID> = []
     /// Zones to fetch that failed permanently; they are tried again after a change, with the next
     /// fetch of the database, or by a person's request.

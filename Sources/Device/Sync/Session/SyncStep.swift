@@ -7,7 +7,8 @@ public enum SyncStep: Hashable, Sendable {
     /// There is work, but not before this time of the session's clock, in seconds. Any event may
     /// change that.
     case wait(untilUptimeSeconds: Double)
-    /// Nothing is pending and nothing is left to fetch. With a time, in seconds: ask again then.
+    /// Nothing is pending and nothing is left to fetch. If there is a time, in seconds of the session's clock, ask
+    /// again then.
     case rest(untilUptimeSeconds: Double?)
     /// Nothing happens until ``SyncSession/restart(at:)``.
     case halted(HaltReason)

@@ -100,7 +100,8 @@ extension EngineDriver {
         return (try await database.save(subscription).subscriptionID, true)
     }
 
-    /// Makes a request that ``cancelOperations()`` can cancel, once the app has what it changed before.
+    /// Makes a request that ``cancelOperations()`` can cancel, after the app's earlier changes of the state were
+    /// reported to it.
     func ask<Answer: Sendable>(
         group: CKOperationGroup? = nil,
         _ body: @escaping @Sendable (CKDatabase) async throws -> Answer

@@ -329,8 +329,8 @@ extension EngineDriver {
             error.map { (AnyHashable(CKRecord.ID(change.id)), $0 as any Error) }
         }
         round.fail(.partialFailure(Dictionary(errors) { first, _ in first }))
-        // Other changes may wait behind failed ones. The delegate's untracked changes are not
-        // counted, so that it is not asked endlessly.
+        // Other changes may wait behind failed ones. Changes that the app tracks itself are not counted, because the
+        // delegate would then be asked endlessly.
         session.setHasPendingChanges(state.ledger.hasRecordChanges)
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
             savedRecords: savedRecords, failedRecordSaves: failedSaves,

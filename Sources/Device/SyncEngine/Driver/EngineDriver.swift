@@ -191,7 +191,7 @@ actor EngineDriver {
 
     // MARK: The delegate
 
-    /// Ends a process that would deadlock.
+    /// Ends the process if the call would deadlock.
     nonisolated func checkCaller() {
         let caller = withUnsafeCurrentTask { $0?.hashValue }
         let telling = tellingTask.withLock { $0 }

@@ -125,7 +125,7 @@ extension CKSyncEngine {
 
         // MARK: For a store of all records
 
-        /// What the engine asks about the service's history; it is not kept alive.
+        /// The store that the engine asks about the service's history; held weakly.
         package var history: (any ServiceHistory)? {
             get { store.withLock { $0.history } }
             set { store.withLock { $0.history = newValue } }
@@ -144,7 +144,7 @@ extension CKSyncEngine {
         /// Forgets how far a zone was fetched: the next fetch of it begins at its beginning.
         package func forget(_ zone: ZoneID) { update { $0.forget(zone) } }
 
-        /// Goes back to an earlier state's tokens, or to none: what was fetched since is fetched again.
+        /// Restores the tokens of an earlier state, or removes all: what was fetched since then is fetched again.
         ///
         /// - Returns: the zones that were not fetched to their end then.
         package func rewind(to earlier: Serialization?) -> [ZoneID] {
@@ -179,7 +179,7 @@ extension CKSyncEngine {
             changed.withLock { $0 = body }
         }
 
-        /// A change without effect is not reported, and starts no sync.
+        /// Makes a change of the app. A change without effect is not reported, and starts no sync.
         private func change(_ body: (inout EngineLedger) -> Bool) {
             let isChanged = content.withLock { content in
                 guard body(&content.ledger) else { return false }

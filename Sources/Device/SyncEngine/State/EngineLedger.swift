@@ -2,12 +2,11 @@ import OrderedCollections
 import StratusRecords
 import StratusSync
 
-/// The state of a sync engine and its pending changes, as a value without clock or input.
+/// The state of a sync engine and its pending changes, as a value without a clock or input.
 ///
-/// Invariants:
-/// * A record has at most one pending change, and so has a zone.
-/// * A change that is sent is in flight and not pending; changed again meanwhile, it is both.
-/// * In a restored ledger, changes that were in flight are pending.
+/// Invariants: * A record has at most one pending change, and so has a zone. * A change that is being sent is in flight
+/// and not pending; if the record is changed again meanwhile, it is both. * In a restored ledger, changes that were in
+/// flight are pending.
 struct EngineLedger: Sendable {
     /// A zone to create or delete.
     enum ZoneChange: Hashable, Sendable {
@@ -22,9 +21,8 @@ struct EngineLedger: Sendable {
     var zonesToFetch: [ZoneID] = []
     /// How often each zone was created, as far as the service has said so.
     private(set) var zoneGenerations: [ZoneID: Int64] = [:]
-    /// Records, by name with their types, that arrived with conflicts from zones that were never
-    /// fetched. A first fetch does not report earlier deletions: those of these records that it
-    /// does not contain were deleted.
+    /// Records, by name with their types, that arrived with conflicts from zones that were never fetched. A first fetch
+    /// does not report earlier deletions: if it does not contain one of these records, that record was deleted.
     private(set) var conflictingRecords: [ZoneID: [String: String]] = [:]
     /// The database subscription, once it exists.
     var subscriptionID: String?
@@ -100,7 +98,7 @@ struct EngineLedger: Sendable {
 
     // MARK: What is sent
 
-    /// Puts a batch in flight.
+    /// Marks the changes of a batch as in flight.
     ///
     /// - Parameter askedCount: ``additionCount`` when the app was asked for the batch: changes
     ///   added later are not in it, and stay pending.
@@ -118,8 +116,8 @@ struct EngineLedger: Sendable {
         pending.removeAll { taken.contains($0.key) }
     }
 
-    /// Ends the flight of a batch: changes that stay pending return to the front, unless the app
-    /// changed the record or removed the change meanwhile.
+    /// Handles the outcome of a batch: its changes are no longer in flight, and those that stay pending return to the
+    /// front, unless the app changed the record or removed the change meanwhile.
     mutating func resolve(_ changes: [PendingChange], _ dispositions: [ItemDisposition]) {
         for (change, disposition) in zip(changes, dispositions).reversed() {
             inFlight[change.id] = nil
@@ -190,7 +188,8 @@ struct EngineLedger: Sendable {
         zoneGenerations.merge(generations) { $1 }
     }
 
-    /// Forgets how often a zone was created that is missing: its deletion is not reported again if it is created again.
+    /// Forgets how often a missing zone was created, so that its deletion is not reported once more if it is created
+    /// again.
     mutating func forgetGeneration(of zone: ZoneID) { zoneGenerations[zone] = nil }
 
     /// Goes back to what had been fetched in an earlier state; the pending changes stay.

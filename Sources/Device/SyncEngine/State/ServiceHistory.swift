@@ -7,11 +7,12 @@ package protocol ServiceHistory: AnyObject, Sendable {
     /// expired if the service has lost one of them.
     func knownChangeTags(of zone: ZoneID) -> [String]
 
-    /// The version that the service and this device share, of a zone, or of the database for nil, while everything is
-    /// fetched after an expiry; nil if none is known.
+    /// The last version of a zone, or of the database for nil, that the service and this device share, while everything
+    /// is fetched after an expiry; nil if none is known.
     func lastIntactVersion(of zone: ZoneID?) -> Int64?
 
-    /// Notes that the token of a zone, or of the database for nil, has expired, before the engine forgets it.
+    /// Notes that the token of a zone, or of the database for nil, has expired. Called before the engine forgets the
+    /// token.
     ///
     /// - Parameter version: the version that the service and this device share; nil if the service named none.
     /// - Returns: whether the expiry was noted; otherwise the engine keeps the token.
@@ -20,7 +21,7 @@ package protocol ServiceHistory: AnyObject, Sendable {
     /// The zones of the service that this device knows: those that a full answer does not name were deleted.
     func zonesKnown() -> [ZoneID]
 
-    /// Whether the store keeps the changes of a zone now; otherwise they are fetched later, by the same token.
+    /// Whether the store keeps the changes of a zone now; otherwise they are fetched later, with the same token.
     func keepsChanges(of zone: ZoneID) -> Bool
 
     /// The generations of those zones that are to be deleted, as far as the service has reported them.

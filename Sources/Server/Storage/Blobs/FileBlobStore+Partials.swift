@@ -3,8 +3,8 @@ import StratusRuntime
 
 /// Partial blobs are files `<owner>/<name>.<boot>` in the data folder's `partial`.
 ///
-/// They are not flushed before they are kept. After a killed process, the system still has what it wrote. If the
-/// machine went down, unwritten bytes are lost, possibly in the middle of a file: so files of an earlier boot are
+/// They are flushed only when they are kept. If the process is killed, the system still writes their bytes to the disk.
+/// If the machine goes down, bytes may be missing, even in the middle of a file: so files of an earlier boot are
 /// ignored.
 extension FileBlobStore {
     func partial(_ name: PartialBlobName) async throws -> any PartialBlob {
@@ -14,7 +14,7 @@ extension FileBlobStore {
         return try await WorkThread(world).run { [folder, partials, world] in
             try DataFolder.makeFolder(partials)
             try DataFolder.makeFolder(owner)
-            // The folder shows that the database has blobs, so that collections search it.
+            // This folder marks the database as one with blobs, so that garbage collection searches it.
             try Self.inAssetFolder { try DataFolder.makeFolder(folder) }
             let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }

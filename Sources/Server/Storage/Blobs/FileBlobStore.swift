@@ -7,7 +7,7 @@ import Synchronization
 /// The blobs of one database as files: `aa/bb/<digest>.<generation>` in the folder beside its file.
 ///
 /// A blob is written under another name in the data folder's `incoming`, flushed, renamed, and its new folder flushed:
-/// so a file in its final place is complete, and what a crash leaves behind is in `incoming`.
+/// so a file in its final place is complete, and a crash leaves incomplete files only in `incoming`.
 struct FileBlobStore: BlobStore {
     let folder: String
     /// The folder of blobs that are being written; on the same file system.
@@ -81,7 +81,8 @@ struct FileBlobStore: BlobStore {
         }
     }
 
-    /// Runs work on a folder of assets. If the system does not permit it, the data folder may still be intact.
+    /// Runs work on a folder of assets. A refusal by the system concerns these assets only, not the whole data folder,
+    /// so the error does not stop the service.
     static func inAssetFolder<Outcome>(_ body: () throws -> Outcome) throws -> Outcome {
         do {
             return try body()
@@ -140,10 +141,10 @@ final class FileBlobWriter: BlobWriter {
 
     private static let pieceBytes: Int64 = 131_072
 
-    /// Writes the newest bytes to the disk, a piece at a time. Otherwise other databases' commits would wait for
-    /// all of them, since the files of a file system share its journal.
+    /// Writes the newest bytes to the disk, a piece at a time. Otherwise the commits of other databases would wait for
+    /// the whole file, since all files of a file system share its journal.
     ///
-    /// - Throws: ``StorageError`` when the disk did not take them. A later `fsync` would not report that.
+    /// - Throws: ``StorageError`` when the disk did not accept them. A later `fsync` would not report that.
     private func writeBack(_ count: Int, of file: Int32) throws {
         let end = Int64(lseek(file, 0, SEEK_CUR))
         var start = end - Int64(count)
@@ -256,8 +257,8 @@ final class FileBlobReader: BlobReader {
 }
 
 extension StorageError {
-    /// Translates a failed call on a blob. It ends the upload or download, not the service: after a full disk there is
-    /// room again when the written part is removed, and other files may be intact.
+    /// Translates a failed call on a blob. The error ends the upload or download, not the service: if the disk is full,
+    /// removing the part that was written makes room again, and other files may be intact.
     static func blob(errno code: Int32, path: String) -> StorageError {
         let underlying = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
         return switch code {
@@ -270,8 +271,9 @@ extension StorageError {
     static func assetUnusable(path: String?, underlying: (any Error)?) -> StorageError {
         StorageError(
             .other,
-            "The system does not let an asset's file be read or written. Give it and its folders to the "
-                + "service, and look at the disk.", path: path, underlying: underlying)
+            "The system does not allow an asset's file to be read or written. Make the service's user the "
+                + "owner of it and of its folders, and check the disk.", path: path,
+            underlying: underlying)
     }
 
     static func assetDiskFull(path: String, underlying: (any Error)? = nil) -> StorageError {

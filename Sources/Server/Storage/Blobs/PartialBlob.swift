@@ -1,10 +1,10 @@
 import StratusRecords
 
-/// A blob that is written by several requests: it stays, invisible, until it is kept or discarded.
+/// A blob that is written by several requests. It is invisible until it is kept or discarded.
 public protocol PartialBlob: BlobWriter, BlobReader {
     /// Ends the writing for now; the bytes stay.
     ///
-    /// - Parameter milliseconds: The time since 1970 from which on it counts as left.
+    /// - Parameter milliseconds: When the writing ended, in milliseconds since 1970.
     func leave(atMilliseconds milliseconds: Int64) async throws
 }
 

@@ -24,8 +24,8 @@ extension DirectoryFile {
         ) AS system;
         """
 
-    /// Makes the creator and modifier of records queryable in development. Existing types get the marks if their other
-    /// marks are those of a save: what a schema file has changed stays.
+    /// Makes the creator and modifier of records queryable in development. Existing types get the marks only if their
+    /// other marks are still those that a save gives: what a schema file has changed stays.
     static let creatorMarks = """
         INSERT OR IGNORE INTO schema_field (
             container, environment, record_type, field, type, is_encrypted, indexes)

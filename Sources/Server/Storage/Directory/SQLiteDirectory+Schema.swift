@@ -262,8 +262,8 @@ private struct SchemaQuota {
 }
 
 extension [SchemaFieldRow] {
-    /// Leaves out the rows that only say that a type exists when its fields say so too. The rows are in the order of
-    /// their types, with that row first.
+    /// Leaves out the row that only states that a type exists, if the type has fields too. The rows are ordered by
+    /// type, with that row first.
     func withoutNeedlessTypes() -> Self {
         enumerated().filter { index, row in
             row.field != nil || index + 1 == count || self[index + 1].recordType != row.recordType

@@ -53,7 +53,7 @@ struct SQLiteDirectory: Directory {
                     .bindAll(address)
                     .run()
             }
-            // The users as whom its servers wrote have no other use.
+            // The users under whose names its servers wrote have no other use.
             try delete(
                 """
                 DELETE FROM user WHERE record_name IN (

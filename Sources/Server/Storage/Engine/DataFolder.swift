@@ -26,7 +26,7 @@ final class DataFolder: Sendable {
     private static let format = "\(formatPrefix)\(formatNumber)\n"
 
     let path: String
-    /// Nil once it was released, or when the folder is read beside a service.
+    /// Nil after it was released, and when the folder is read while a service has it.
     private let lock: Mutex<FolderLock?>
     private let foldersBeingMade = Mutex(())
     /// Whether a restore that was interrupted was completed.
@@ -57,8 +57,8 @@ final class DataFolder: Sendable {
     func file(for address: DatabaseAddress) throws -> String {
         let file = Self.path(of: address, in: path)
         if access(file, F_OK) != 0 {
-            // One at a time: a caller that finds a folder which another is making would not wait until it is on the
-            // disk.
+            // One at a time: otherwise a caller could find a folder that another one has just created, and continue
+            // before it is on the disk.
             try foldersBeingMade.withLock { _ in
                 try Self.makeFolder(Self.folder(of: address.containerAddress, in: path))
             }
@@ -179,7 +179,8 @@ final class DataFolder: Sendable {
     /// Flushes a file, or the names in a folder, to the disk.
     static func sync(_ path: String) throws {
         let code = DurableFile.sync(path)
-        // A folder above ours may be unreadable; its owner created it before.
+        // A folder above the data folder may be unreadable: then another user created it earlier, and it need not be
+        // flushed.
         guard code == 0 || code == EACCES else {
             throw StorageError.translating(errno: code, path: path)
         }

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Room in the data folder that is kept free for the time when the disk is full.
+/// Space in the data folder that is reserved for the time when the disk is full.
 ///
 /// SQLite needs room for everything it does, even for a deletion: the write-ahead log grows before a page becomes free,
 /// and opening a file creates the log and its index. When a write finds no room, the reserve is given back to the
@@ -19,8 +19,8 @@ final class DiskReserve: Sendable {
     private static let leastBytes: Int64 = 250_000
     /// At most this part of the free room is kept.
     private static let partOfFree: Int64 = 4
-    /// How many times the size of the reserve must be free before saves are accepted again; otherwise the service would
-    /// be full again in a moment.
+    /// How many times the size of the reserve must be free before saves are accepted again. With less, the disk would
+    /// soon be full again.
     private static let timesFree: Int64 = 2
 
     private let path: String
@@ -35,7 +35,7 @@ final class DiskReserve: Sendable {
     /// - Parameters:
     ///   - freeBytes: What a process may still write; if nil, the system is asked.
     ///   - takes: Whether there is room for a new file of this many bytes, which a quota may refuse although the disk
-    ///     has room; if nil, it is tried.
+    ///     has room; if nil, this is found out by creating one.
     init(
         folder: String, bytes: Int64, freeBytes: (@Sendable () -> Int64)? = nil,
         takes: (@Sendable (Int64) -> Bool)? = nil, logger: Logger

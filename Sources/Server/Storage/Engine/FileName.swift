@@ -3,15 +3,15 @@ import StratusRecords
 /// File names for the names of containers and owners.
 ///
 /// Digits, lowercase letters, `.`, `-` and `_` stay; an uppercase letter becomes `^` and its lowercase one, since some
-/// file systems do not distinguish them; every other byte becomes `%` and two hexadecimal digits. So no name leads out
-/// of its folder, is hidden, or equals another.
+/// file systems do not distinguish them; every other byte becomes `%` and two hexadecimal digits. So no encoded name
+/// leads out of its folder, is hidden, or equals that of another name.
 enum FileName {
     private static let publicName = "public"
 
     static func of(_ tenant: DatabaseAddress.Tenant) -> String {
         switch tenant {
         case .public: publicName
-        // An owner with that name is spelled differently, which decodes to the same.
+        // An owner with the name of the public database's file is encoded differently; it decodes to the same name.
         case .private(owner: publicName): "%70ublic"
         case .private(let owner): encode(owner)
         }

@@ -53,7 +53,8 @@ enum FileRights {
             path: path, underlying: POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO))
     }
 
-    /// Refuses a file or folder that others than its owner may read or write. One that does not exist is not refused.
+    /// Refuses a file or folder that users other than its owner may read or write. One that does not exist is not
+    /// refused.
     ///
     /// - Parameter command: The file or folder in the command that repairs it; nil for `path`.
     static func check(_ path: String, mendedBy command: String? = nil) throws {
@@ -61,13 +62,13 @@ enum FileRights {
         guard stat(path, &status) == 0, status.st_mode & others != 0 else { return }
         throw StorageError(
             .exposed,
-            "Others than the service's user may read or write the data. Run: chmod -R go-rwx "
+            "Users other than the service's own may read or write the data. Run: chmod -R go-rwx "
                 + quoted(command ?? path),
             path: path)
     }
 
-    /// Refuses a folder that contains, at any depth, a file or folder that others than its owner may read or write.
-    /// Takes some microseconds for each.
+    /// Refuses a folder that contains, at any depth, a file or folder that users other than its owner may read or
+    /// write. Takes some microseconds for each.
     static func checkAll(below path: String, mendedBy command: String) throws {
         try check(path, mendedBy: command)
         guard let folder = opendir(path) else { return }

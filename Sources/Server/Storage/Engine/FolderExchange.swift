@@ -23,8 +23,8 @@ package struct FolderExchange: Sendable {
     private let folder: String
     private let willStep: @Sendable () throws -> Void
 
-    /// - Parameter willStep: Called before each change of the folder. An error that it throws stands for the end of the
-    ///   process: a test cannot end a process between two given changes.
+    /// - Parameter willStep: Called before each change of the folder. In tests, an error that it throws simulates the
+    ///   end of the process between two changes.
     package init(
         _ folder: String, willStep: @escaping @Sendable () throws -> Void = {}
     ) {
@@ -70,7 +70,8 @@ package struct FolderExchange: Sendable {
     package static func isUnderWay(in folder: String) -> Bool { progress(in: folder) != nil }
 
     private func moveAside(_ progress: Progress) throws {
-        // Files of others, such as a file system's lost+found, may not be movable: the exchange would never end.
+        // Files that are not Stratus's, such as a file system's lost+found, may not be movable: with them the exchange
+        // would never end.
         let names = try DataFolder.names(in: folder).filter {
             DataFolder.isOwnName($0) && $0 != "lock" && $0 != Self.formatName
         }

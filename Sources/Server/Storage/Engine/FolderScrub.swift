@@ -67,7 +67,7 @@ package struct FolderScrub: Sendable {
     package func round() async throws -> [Finding] {
         var findings: [Finding] = []
         var addresses = try await storage.databases()
-        // Starts at a random one, so that a service that is restarted often does not always check the same ones.
+        // Starts at a random database, so that a service that is restarted often does not always check the same ones.
         if !addresses.isEmpty {
             let start = Int(world.random() * Double(addresses.count))
             addresses = Array(addresses[start...] + addresses[..<start])

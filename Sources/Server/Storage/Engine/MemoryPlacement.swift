@@ -19,7 +19,8 @@ final class MemoryPlacement: Placement {
         var blobs: [DatabaseAddress: MemoryBlobStore] = [:]
     }
 
-    /// - Parameter spares: what the databases of former placements left, and where these leave theirs.
+    /// - Parameter spares: The connections that databases of earlier placements left, and where the databases of this
+    ///   one leave theirs.
     init(world: World, spares: SpareDatabases? = nil) throws {
         self.world = world
         self.spares = spares

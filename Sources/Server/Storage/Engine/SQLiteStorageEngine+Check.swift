@@ -110,7 +110,7 @@ extension SQLiteStorageEngine {
             .filter { $0 != "ok" }
             .map {
                 Finding(
-                    invariant: "A file's pages and indexes are whole.", path: path, violation: $0,
+                    invariant: "A file's pages and indexes are intact.", path: path, violation: $0,
                     recoveryAction: .restoreFile)
             }
     }

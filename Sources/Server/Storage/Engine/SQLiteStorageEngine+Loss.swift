@@ -4,7 +4,7 @@ import StratusRecords
 import StratusRuntime
 
 extension SQLiteStorageEngine {
-    /// Accepts what is left of a database that is refused because commits are missing.
+    /// Accepts the present state of a database that is refused because commits are missing.
     ///
     /// A missing file becomes an empty database. Works on the files, since an engine cannot be made for a folder whose
     /// directory is refused. A service may be running on the folder; it does not have such a database open.
@@ -46,7 +46,7 @@ extension SQLiteStorageEngine {
         guard isKnown else {
             throw StorageError(
                 .other,
-                "The file is none of this data folder's databases. Name one that stratus doctor prints.",
+                "The file is not a database of this data folder. Name one that stratus doctor prints.",
                 path: file)
         }
         return accepted

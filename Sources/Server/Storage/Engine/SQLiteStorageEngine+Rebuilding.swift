@@ -5,7 +5,7 @@ extension SQLiteStorageEngine {
     /// Removes the derived rows of a database, recomputes the counters, and lets `body` derive the rows again, in one
     /// transaction.
     ///
-    /// For a process that has the folder alone, and does not serve it.
+    /// For a process that has exclusive access to the folder and does not serve requests.
     ///
     /// - Parameters:
     ///   - dropsDamaged: Whether rows whose checksum does not match are removed. `body` gets the damaged records, which

@@ -61,15 +61,15 @@ public final class SQLiteStorageEngine: StorageEngine {
 
     /// Makes an empty engine in memory. Its data ends with the last reference to it.
     ///
-    /// Reads and writes of one database take turns on the callers' threads. Its connections are those that former
-    /// engines of the process left, if there are any: their content is replaced, and their statements are prepared.
+    /// Reads and writes of one database take turns on the callers' threads. It reuses connections that earlier engines
+    /// of the process left, if there are any: their content is replaced, and their statements stay prepared.
     ///
     /// - Parameter world: Its random bytes name epochs and make the signing key.
     public static func inMemory(world: World = .live) -> SQLiteStorageEngine {
         inMemory(world: world, spares: .shared)
     }
 
-    /// The same with the connections that some former engines left.
+    /// Makes an empty engine in memory that reuses connections which earlier engines left.
     package static func inMemory(world: World, spares: SpareDatabases) -> SQLiteStorageEngine {
         do {
             return SQLiteStorageEngine(

@@ -13,10 +13,10 @@ import Synchronization
 ///   and resumed, perhaps more than once.
 ///
 /// An epoch that begins in a transaction that is rolled back exists in memory only: the next write finds another one in
-/// the file, and begins one more. So commits need to report nothing here but the version.
+/// the file, and begins a further one. So a commit need only report its version here.
 final class WritingEpoch: Sendable {
-    /// By how much the clocks may diverge: more than they are ever corrected by, and less than the time it takes to
-    /// stop and start a machine.
+    /// By how much the clocks may diverge, in seconds: more than any correction of the time of day, and less than the
+    /// time it takes to stop and start a machine.
     static let clockSeconds: Double = 60
 
     private struct State {

@@ -19,7 +19,7 @@ extension StorageError {
         var error = StorageError(
             .corrupt,
             "A stored \(row.kind) is damaged: its checksum does not match. Everything else in the "
-                + "database is served; restore the file from a backup to have this too.")
+                + "database is served; restore the file from a backup to get it back.")
         error.damagedRow = row
         return error
     }

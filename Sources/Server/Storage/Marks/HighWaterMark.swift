@@ -3,9 +3,10 @@ import StratusRuntime
 
 /// The number of a database's acknowledged commits, in a small file beside it.
 ///
-/// The number is raised after each commit has reached the disk, and is not synchronised itself, so that it costs no
-/// wait. If the process is killed, the system keeps the page, and the number is exact. After a power cut it may be too
-/// low. It is never higher than what is durable, so a database that has fewer commits has lost some.
+/// The number is raised after each commit has reached the disk. It is not synchronised itself, so that a commit need
+/// not wait for it. If the process is killed, the system keeps the page, and the number is exact. After a power cut it
+/// may be too low. It is never higher than the number of durable commits, so a database that has fewer commits has lost
+/// some.
 ///
 /// The file has 64 bytes: 16 that name the format, the database's identifier, the commits, and zeros. Several processes
 /// may raise it, each while it has the file's lock. No descriptor stays open, and the file is not mapped: if a mapped
@@ -86,7 +87,8 @@ struct HighWaterMark: Hashable, Sendable {
         return try read(file, path)
     }
 
-    /// Creates a mark, or reads the one that another process has created, and returns when its name is on the disk.
+    /// Creates a mark, or reads the one that another process has created, and returns when its directory entry is on
+    /// the disk.
     static func make(
         at path: String, identifier: UInt64, commits: UInt64
     ) throws -> HighWaterMark {

@@ -22,7 +22,8 @@ struct LossRefusal: Error, Hashable, Sendable {
 
     /// What happened and what to do, for the file at a path.
     func sentence(path: String) -> String {
-        finding(path: path) + " Restore the file from a backup, or go on with what is there: "
+        finding(path: path)
+            + " Restore the file from a backup, or continue with its present state: "
             + "stratus doctor --accept-loss '\(path)'"
     }
 

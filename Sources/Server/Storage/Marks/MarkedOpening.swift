@@ -10,15 +10,15 @@ import StratusSQLite
 /// |---|---|---|
 /// | none | none or empty | a new database: the mark is on the disk before the file |
 /// | none | there | from an earlier release, or a restored copy: gets a mark |
-/// | no commits | none or empty | a new database whose making was interrupted: made now |
+/// | no commits | none or empty | a new database whose creation was interrupted: created now |
 /// | commits | none or empty | refused |
-/// | there | there | refused when the file is another's or has fewer commits |
+/// | there | there | refused when the file belongs to another database or has fewer commits |
 struct MarkedOpening {
     let path: String
     /// The database's path in the data folder, without the ending.
     let address: String
-    /// Whether there are files that need this one: then a missing file was lost, even if no mark says so. Nil for a
-    /// file that no other needs.
+    /// Whether other files need this one: then a missing file was lost, even if there is no mark. Nil for a file that
+    /// no other one needs.
     let isNeeded: (@Sendable () throws -> Bool)?
     let limits: StorageLimits
     let world: World
@@ -89,8 +89,8 @@ struct MarkedOpening {
             return try makeMark(stamp.identity.identifier, commits: stamp.commits)
         }
         try mark.check(stamp)
-        // A mark that is too low stays so until the next commit: commits that are found in a log after a failed
-        // synchronisation were not acknowledged, and may be gone the next time.
+        // A mark that is too low is not raised before the next commit: commits that are found in a log after a failed
+        // synchronisation were not acknowledged, and may be missing at the next opening.
         return mark
     }
 
@@ -127,7 +127,7 @@ extension MarkedOpening {
                 return try FileStamp.read(from: database)
             }
             try file.close()
-            // After the file: if the power fails in between, the file is refused as before.
+            // Replaced after the file was changed: if the power fails in between, the file is refused as before.
             try HighWaterMark.replace(
                 at: markPath, identifier: stamp.identity.identifier, commits: stamp.commits)
             return AcceptedLoss(

@@ -6,7 +6,7 @@ import StratusSQLite
 /// Texts and bytes are preceded by their length, so that two different rows never give the same input. It detects
 /// errors of a disk or a cable; it does not protect against anyone who can write the file.
 struct RowChecksum {
-    /// Stands for a missing checksum; no checksum is as large.
+    /// Stands for a missing checksum; it is larger than any checksum.
     static let none: Int64 = 1 << 40
 
     private var checksum: UInt32 = 0
@@ -37,8 +37,8 @@ struct RowChecksum {
     }
 }
 
-/// Reads the columns of the current row one after the other and computes their checksum. The bytes are summed up in
-/// SQLite's memory, which takes a third of the time that Swift's strings would.
+/// Reads the columns of the current row one after the other and computes their checksum. The bytes are read in SQLite's
+/// memory, which takes a third of the time that copying them into Swift's strings would.
 struct SummedColumns {
     private let row: SQLStatement
     private var sum = RowChecksum()

@@ -16,7 +16,7 @@ public protocol AccountDirectory: Sendable {
     func user(verifiedEmailAddress: String) async throws -> UserRow?
     /// The users whose accounts are being deleted, by record name.
     func usersBeingRemoved() async throws -> [UserRow]
-    /// Replaces everything that is stored of a user except the names.
+    /// Replaces everything that is stored about a user, except the record name and the sign-in name.
     ///
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
     func update(_ user: UserRow) async throws -> Bool
@@ -33,7 +33,8 @@ public protocol AccountDirectory: Sendable {
 
     /// The sessions of a user, the oldest first.
     func sessions(of userRecordName: String) async throws -> [SessionRow]
-    /// Notes that a session is in use, and by which device, if it says. One that was ended meanwhile stays ended.
+    /// Notes that a session is in use, and by which device, if that is known. A session that has ended meanwhile stays
+    /// ended.
     func touchSession(
         _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
     /// Stores a new session, and ends the least recently used sessions of its user so that there are at most `count`.
@@ -52,7 +53,7 @@ public protocol AccountDirectory: Sendable {
     /// Links an identity to a user; one that is linked already stays so.
     func put(_ identity: IdentityRow, of userRecordName: String) async throws
 
-    /// Whether a user lets others of a container find the name by the e-mail address.
+    /// Whether a user allows other users of a container to find their name by their e-mail address.
     func isDiscoverable(_ userRecordName: String, in address: ContainerAddress) async throws -> Bool
     /// Sets what ``AccountDirectory/isDiscoverable(_:in:)`` returns, which is false at first.
     func setDiscoverable(
@@ -65,8 +66,8 @@ public protocol AccountDirectory: Sendable {
     func serverKeys() async throws -> [ServerKeyRow]
     /// Stores a server-to-server key, replacing the one with the same identifier.
     func put(_ key: ServerKeyRow) async throws
-    /// Notes that signatures dated up to a moment may have been accepted; never goes back. A key that
-    /// is gone stays gone.
+    /// Notes that signatures dated up to a moment may have been accepted; an earlier moment changes nothing. A key that
+    /// was deleted is not created again.
     func spend(serverKey identifier: String, through milliseconds: Int64) async throws
     /// Deletes a server-to-server key, but not its user; does nothing when there is none.
     func deleteServerKey(_ identifier: String) async throws

@@ -24,14 +24,14 @@ public protocol BlobStore: Sendable {
     /// Removes a blob; succeeds when there is none. Open readers can still read it.
     func delete(_ name: BlobName) async throws
 
-    /// The blobs whose content's digest begins with a byte: a listing in 256 parts.
+    /// The blobs whose content's digest begins with a byte, so that all blobs can be listed in 256 parts.
     func blobs(beginningWith byte: UInt8) async throws -> [StoredBlob]
 }
 
 /// The name of a blob: the digest of its content, and which of the blobs of that content it is.
 ///
-/// The second part is random, so that the deletion of an old blob never meets a new one of the same
-/// content. Its first half may say whose upload the blob is.
+/// The second part is random, so that deleting an old blob never deletes a new one with the same content. Its first
+/// half may say whose upload the blob is.
 public struct BlobName: Hashable, Sendable {
     /// 32 bytes.
     public var sha256: [UInt8]

@@ -30,8 +30,8 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     /// The key that signs change tokens and web-auth tokens; random, made once.
     func signingKey() async throws -> [UInt8]
 
-    /// A number that changes when another process has changed the directory: what was cached before must
-    /// be read again. Cheap; a service reads it about once a second.
+    /// A number that changes when another process has changed the directory: then what was cached before must be read
+    /// again. Reading it is cheap; a service does so about once a second.
     func changesByOthers() async throws -> Int64
 
     /// Whether a container exists in an environment.

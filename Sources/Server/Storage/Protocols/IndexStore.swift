@@ -23,7 +23,7 @@ public protocol IndexReader {
 
     /// The records of a zone by name after `name`, tombstones included, of any type.
     ///
-    /// The stretch ends at `limit` records, or where their payloads have that many bytes.
+    /// The result ends at `limit` records, or where their payloads reach that many bytes.
     func records(
         in zone: ZoneRow.Key, after name: String, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow]

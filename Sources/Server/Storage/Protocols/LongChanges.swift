@@ -27,7 +27,7 @@ public protocol LongChangeReader {
         of parent: String, after name: String, in zone: ZoneRow.Key, limit: Int, payloadBytes: Int
     ) throws -> [RecordRow]
 
-    /// Whether a zone has more rows of records than that, tombstones included.
+    /// Whether a zone has more than `count` rows of records, tombstones included.
     func holdsMoreRecords(than count: Int, in zone: ZoneRow.Key) throws -> Bool
 
     /// Whether any living record is stored as being under a shared root.

@@ -9,8 +9,8 @@ import StratusRecords
 ///
 /// 1. **Durable.** When ``writeRecords(_:)`` returns, what it wrote survives a crash of the process and of
 ///    the machine; in memory it lives as long as the engine.
-/// 2. **All or nothing.** When the closure throws, nothing of it is kept. Writes that wait for the same
-///    database may share a commit; each keeps its own outcome.
+/// 2. **All or nothing.** When the closure throws, all of its writes are undone. Writes that wait for the same database
+///    may share a commit; each keeps its own outcome.
 /// 3. **Serial.** Writes of one database run one after the other, and each sees all before it.
 /// 4. **Snapshots.** A read sees one state from beginning to end. In a folder it never waits for writers;
 ///    in memory reads and writes of one database take turns.
@@ -107,9 +107,9 @@ public protocol StoreReader:
 
     /// The changes of a zone after a cursor, oldest first; each record once, in its current state.
     ///
-    /// The page ends at `limit` records, or when their payloads have that many bytes. It is longer if it would end
-    /// inside a request's batch and the cursor wants whole ones. The work depends on what changed after the cursor, not
-    /// on the size of the zone.
+    /// The page ends at `limit` records, or when their payloads have that many bytes. It is longer if it would
+    /// otherwise end inside the batch of one request and the cursor wants whole batches. The work depends on what
+    /// changed after the cursor, not on the size of the zone.
     func changes(
         in zone: ZoneRow.Key, after cursor: ChangeCursor, limit: Int, payloadBytes: Int
     ) throws -> ChangePage
@@ -201,8 +201,8 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWr
 
     /// Begins a new epoch at the current version of the database.
     ///
-    /// Writing does not need it: the first write of a process begins an epoch by itself. It is for callers who know
-    /// that the following changes must not be taken for a continuation of the earlier ones, as after an accepted loss.
+    /// A normal write does not need it: the first write of a process begins an epoch by itself. Call it if the
+    /// following changes must not count as a continuation of the earlier ones, as after an accepted loss.
     @discardableResult
     func beginEpoch() throws -> Epoch
 

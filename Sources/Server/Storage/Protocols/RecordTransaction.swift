@@ -1,7 +1,7 @@
 /// Changes the rows that are derived from records, in the transaction that writes the records.
 ///
-/// It cannot write a record: code that keeps derived rows gets this protocol, and so cannot change the records that
-/// they are derived from.
+/// Code that maintains derived rows gets only this protocol, so that it cannot change the records from which they are
+/// derived.
 public protocol DerivedRowWriter:
     StoreWriter, AncestorWriter, AssetHoldWriter, ReferenceWriter, ShareWriter
 {}

@@ -1,5 +1,5 @@
-/// The size of a database, as quotas count it. The database keeps the number itself, for every way
-/// of putting rows, deleting zones and purging tombstones.
+/// The size of a database, as quotas count it. The database maintains the number itself, however rows are written,
+/// zones deleted and tombstones purged.
 public protocol RecordUsage {
     /// The bytes of the living records: their names and stored fields (`RecordRow.sizeBytes`). A
     /// counter; costs one row.

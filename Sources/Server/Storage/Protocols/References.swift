@@ -1,4 +1,4 @@
-/// A reference that has consequences, kept beside its record so that it is found by its target.
+/// A reference with an action, stored in a row of its own so that it is found by its target.
 ///
 /// References without an action are not kept here. A target need not exist.
 public struct ReferenceRow: Hashable, Sendable {

@@ -7,7 +7,7 @@ public struct StorageError: Error, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The disk is full. Nothing was lost; records can be read, and everything that makes room still works.
+        /// The disk is full. Nothing was lost; records can be read, and deletions still work.
         public static let diskFull = Self(rawValue: "diskFull")
         /// The data folder cannot be written.
         public static let notWritable = Self(rawValue: "notWritable")
@@ -19,7 +19,7 @@ public struct StorageError: Error, Sendable {
         public static let corrupt = Self(rawValue: "corrupt")
         /// The file exists, but the system does not let it be read or written.
         public static let unreadable = Self(rawValue: "unreadable")
-        /// Others than the service's user may read or write the file or folder.
+        /// Users other than the service's own may read or write the file or folder.
         public static let exposed = Self(rawValue: "exposed")
         /// Too many writes wait for this database, or too many files are open; try again later.
         public static let busy = Self(rawValue: "busy")
@@ -39,7 +39,7 @@ public struct StorageError: Error, Sendable {
     public var path: String?
     /// The error that caused this one, such as SQLite's or the system's; nil when there is none.
     public var underlying: (any Error)?
-    /// The damaged row, if the file itself is intact: everything else in it is served.
+    /// The damaged row, if only that row is damaged: everything else in the file is served.
     package var damagedRow: DamagedRow?
     /// The only database that is affected; nil when all are.
     public var database: DatabaseAddress?

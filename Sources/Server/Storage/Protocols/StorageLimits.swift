@@ -23,19 +23,19 @@ public struct StorageLimits: Hashable, Sendable {
     /// Writes that may wait for one database; further ones are refused with ``StorageError/Code/busy``.
     public var waitingWrites = 4_096
 
-    /// Pages of 4,096 bytes in the write-ahead log after which an idle writer has them moved into the
-    /// database file by another connection: 4 MB.
+    /// The number of pages of 4,096 bytes in the write-ahead log from which another connection moves them into the
+    /// database file as soon as the writer is idle: 4 MB.
     public var logPagesBeforeCheckpoint = 1_000
 
-    /// Pages in the log after which the writer moves them itself before it continues: 64 MB.
+    /// The number of pages in the log from which the writer moves them itself before it continues: 64 MB.
     public var logPagesBeforeForcedCheckpoint = 16_000
 
     /// Room that is kept for a full disk, so that deleting and reading still work; 0 keeps none. On a small disk it is
     /// a quarter of the free room.
     public var reserveBytes: Int64 = 16_000_000
 
-    /// How long a connection waits for a lock of SQLite, in seconds. Our own connections hold locks only briefly; this
-    /// covers an operator's `sqlite3` on the file.
+    /// How long a connection waits for a lock of SQLite, in seconds. The engine's own connections hold locks only
+    /// briefly; the wait is for an operator's `sqlite3` on the file.
     public var lockSeconds: Double = 5
 
     /// Makes the default limits.

@@ -1,8 +1,8 @@
 extension RecordFile {
     /// Assets by content and the records that hold them. The bytes are in blobs beside the file.
     static let assetTables = """
-        -- touched_ms is null from the moment in which the last record lets go until the next
-        -- collection, whose clock says when that was.
+        -- touched_ms is null from the moment when the last record releases the asset until the
+        -- next collection, which sets it.
         CREATE TABLE asset (
             sha256 BLOB PRIMARY KEY,
             generation INTEGER NOT NULL,

@@ -4,7 +4,7 @@ import StratusSQLite
 
 extension RecordFile {
     /// The file's identity and commits, and a checksum for every row whose bytes are sent in answers. Existing rows get
-    /// theirs now, so that none is without.
+    /// theirs now, so that every row has one.
     static func addMarks(world: World, identity: FileIdentity?) -> StoredFormat.Migration {
         StoredFormat.Migration("marks and checksums") { database in
             try database.execute(sql: FileIdentity.addColumns + checksumColumns)

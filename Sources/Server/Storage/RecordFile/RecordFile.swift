@@ -121,7 +121,7 @@ enum RecordFile {
             ON applied_operation (user, device, operation);
         CREATE INDEX applied_operation_by_expiry ON applied_operation (expires_ms);
 
-        -- AUTOINCREMENT, so that no identifier is given twice after the box was emptied.
+        -- AUTOINCREMENT, so that no identifier is used twice after the outbox was emptied.
         CREATE TABLE outbox (
             identifier INTEGER PRIMARY KEY AUTOINCREMENT,
             body BLOB NOT NULL

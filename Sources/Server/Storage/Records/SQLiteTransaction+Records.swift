@@ -87,7 +87,7 @@ extension SQLiteTransaction {
 
     /// - Returns: How many were removed.
     func deleteTombstones(through version: Int64, in zone: ZoneRow.Key) throws -> Int {
-        // Uses the index of the tombstones: that of all versions would pass every record.
+        // Uses the index of tombstones: the index of all versions would visit every record.
         try statement(
             """
             DELETE FROM record WHERE rowid IN (SELECT rowid FROM record
@@ -163,7 +163,7 @@ extension SQLiteTransaction {
         return record(&columns)
     }
 
-    /// Read in the order of the columns, which is that of the checksum.
+    /// Reads the columns in their order, which is also the order of the checksum.
     private static func record(_ row: inout SummedColumns) -> RecordRow {
         RecordRow(
             zone: ZoneRow.Key(rawValue: row.integer(0)), name: row.text(1), type: row.text(2),

@@ -173,8 +173,8 @@ extension SQLiteTransaction {
 
 /// Reads a zone's records as participants of shares see them.
 extension SQLiteTransaction {
-    /// The most roots for which a page is merged from their indexes. For more, the zone's own feed is
-    /// filtered: a user with that many shares of a zone sees much of it.
+    /// The most roots for which a page is merged from their indexes. With more roots the zone's own feed is filtered
+    /// instead, because a user with that many shares of a zone sees much of it.
     private static let rootsMerged = 16
 
     /// The columns of a record that left a view, as far as they are known.
@@ -247,7 +247,7 @@ extension SQLiteTransaction {
                 passed += 1
                 return true
             }
-            // A version may have two rows, see below: no page ends between them.
+            // A version may have two rows (see below), and no page ends between them.
             if rows.count >= max(limit, 1) || bytes >= payloadBytes, let last = rows.last,
                 cursor.wantsWholeBatches
                     ? row.integer(4) != last.commitVersion : row.integer(3) != last.version

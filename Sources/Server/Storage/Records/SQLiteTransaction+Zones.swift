@@ -201,7 +201,7 @@ extension SQLiteTransaction {
         return zone(&columns)
     }
 
-    /// Read in the order of the columns, which is that of the checksum.
+    /// Reads the columns in their order, which is also the order of the checksum.
     private static func zone(_ row: inout SummedColumns) -> StoredZone {
         StoredZone(
             row: ZoneRow(
@@ -209,7 +209,7 @@ extension SQLiteTransaction {
                 generation: row.integer(2), version: row.integer(3), purgeHorizon: row.integer(4),
                 hasFeed: row.flag(5), changedAtDatabaseVersion: row.integer(6),
                 deletion: row.optionalInteger(7).flatMap { ZoneRow.Deletion(rawValue: Int($0)) },
-                // No release has written any other word.
+                // No release has written any other text.
                 encryptionScope: ZoneEncryptionScope(rawValue: row.text(8)) ?? .perRecord),
             epoch: row.integer(9))
     }

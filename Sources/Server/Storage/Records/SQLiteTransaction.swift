@@ -75,7 +75,7 @@ final class SQLiteTransaction: RecordTransaction {
 
     /// Counts one change of the database.
     ///
-    /// The first one of a transaction makes sure that the epoch is one of this process.
+    /// The first change of a transaction makes sure that the database's newest epoch is this process's own.
     func takeDatabaseVersion() throws -> Int64 {
         // Without RETURNING, which creates a table for its one row.
         let (version, found) = try existing(
@@ -193,7 +193,7 @@ extension SQLiteTransaction {
         get throws {
             guard let writing else {
                 throw StorageError(
-                    .other, "A read transaction was asked to write. Ask for one that writes.")
+                    .other, "A read transaction was asked to write. Use a write transaction.")
             }
             return writing
         }

@@ -6,8 +6,8 @@ public struct AssetRow: Hashable, Sendable {
     public var sizeBytes: Int64
     /// The records that hold it.
     public var references: Int64
-    /// When it was last uploaded, or found unreferenced, in milliseconds since 1970; nil when a record has
-    /// taken or released it since.
+    /// When it was last uploaded, or found unreferenced, in milliseconds since 1970; nil when a record has referenced
+    /// or released it since then.
     public var touchedMilliseconds: Int64?
 
     /// Makes an asset's row; by default no record holds the asset.
@@ -36,8 +36,8 @@ public protocol AssetReader {
 
 /// Changes a database's assets in a transaction.
 public protocol AssetWriter {
-    /// Adds an asset whose blob was kept. When the database has that content already, the old blob stays
-    /// and the asset is touched.
+    /// Adds an asset whose blob was kept. If the database has that content already, the old blob stays and the asset's
+    /// time is updated.
     ///
     /// - Returns: The asset as it is stored; when it names another blob, the new blob is not needed.
     func admit(_ row: AssetRow) throws -> AssetRow

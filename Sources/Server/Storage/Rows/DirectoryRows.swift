@@ -31,7 +31,7 @@ public struct APITokenRow: Hashable, Sendable {
     }
 }
 
-/// A user, or the user as whom a server-to-server key writes.
+/// A user: a person, or the user under whose name a server-to-server key writes.
 public struct UserRow: Hashable, Sendable {
     /// `_` and 32 hexadecimal digits.
     public var recordName: String
@@ -133,7 +133,7 @@ public struct ServerKeyRow: Hashable, Sendable {
     public var name: String
     /// The public key as PEM (SubjectPublicKeyInfo).
     public var publicKey: String
-    /// The user as whom it writes.
+    /// The record name of the user under whose name it writes.
     public var userRecordName: String
     /// Milliseconds since 1970.
     public var createdMilliseconds: Int64

@@ -8,8 +8,8 @@ public struct LongChangeRow: Hashable, Sendable {
         case deletion = 2
         /// The zone with this key is deleted; its rows still exist.
         case zoneRemoval = 3
-        /// Records that are stored as being under the root with this name, which stays shared, may have left it: its
-        /// participants only see records that can be shown to be under it. Ends with the zone's placements.
+        /// Records that are stored as being under the root with this name, which stays shared, may have moved away from
+        /// it. Until the zone's placements are done, participants see only records that are verified to be under it.
         case departure = 4
         /// The deletions with this name as their detail are not decided yet: a request is still searching for the
         /// records that it deletes.
@@ -22,8 +22,8 @@ public struct LongChangeRow: Hashable, Sendable {
     public var zone: ZoneRow.Key
     /// A record's name; empty for a zone; for a claim its whole text.
     public var name: String
-    /// For a placement the name of the last child that was moved; for a deletion the text of the
-    /// claim by which it is found.
+    /// For a placement, the name of the last child that was moved; for a deletion, the name of the claim to which it
+    /// belongs.
     public var detail: String
 
     /// Makes the row of work that is left.

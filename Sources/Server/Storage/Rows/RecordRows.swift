@@ -69,7 +69,8 @@ public struct RecordRow: Hashable, Sendable {
     public var version: Int64
     /// The last version of the request that made the change; no page ends inside a request.
     public var commitVersion: Int64
-    /// The change tag. It differs from the version: a change of visibility takes a version without causing conflicts.
+    /// The change tag. It may be older than the version: a change of who can see the record takes a version, but must
+    /// not cause conflicts.
     public var changeTag: String
     /// Whether the row is a tombstone.
     public var isDeleted: Bool
@@ -206,7 +207,8 @@ public struct OutboxRow: Hashable, Sendable {
     public var identifier: Int64
     /// The event as bytes that the store does not look inside; empty when they were found damaged.
     public var body: [UInt8]
-    /// The epoch in which it was added: after a lost history an identifier is used again.
+    /// The epoch in which it was added. It distinguishes events after a loss of history, when identifiers are used
+    /// again.
     public var epoch: Epoch
 
     /// Makes an event's row.
@@ -316,7 +318,7 @@ public struct SharedZoneRow: Hashable, Sendable {
     public var name: String
     /// The newest version in the view when it was last read.
     public var seenVersion: Int64
-    /// The mark of the access when it was last read.
+    /// A number that identified the user's access when it was last read: which shares gave it, and since when.
     public var seenAccess: Int64
     /// The database's version when the zone was last seen to have changed.
     public var changedAtDatabaseVersion: Int64

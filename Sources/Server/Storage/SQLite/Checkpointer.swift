@@ -6,9 +6,9 @@ import Synchronization
 
 /// Moves committed pages from the write-ahead log into the database file, beside the writer.
 ///
-/// SQLite does this inside the commit that fills the log, which makes that commit the slow one in the 99th percentile.
-/// Here another connection does it while the writer is idle. A writer that is never idle does it itself when the log is
-/// long.
+/// By default, SQLite does this inside the commit that fills the log, which makes that commit slow: it dominates the
+/// 99th percentile. Here another connection does it while the writer is idle. A writer that is never idle does it
+/// itself when the log is long.
 final class Checkpointer: Sendable {
     /// When a checkpoint could not be finished, it is tried again each time the log has grown by an eighth of its
     /// limit: on a full disk there is little room for the log.
@@ -45,7 +45,7 @@ final class Checkpointer: Sendable {
         pages = Mutex(PageGrowth(pageBytes: PageGrowth.grownPageBytes))
     }
 
-    /// Counts the pages of the log from now on, in place of SQLite's automatic checkpoints. The checkpointer must
+    /// Counts the pages of the log from now on, and replaces SQLite's automatic checkpoints. The checkpointer must
     /// outlive the connection.
     func observe(_ writer: Database) throws {
         let pageBytes = try PageGrowth.pageBytes(of: writer)
@@ -118,7 +118,7 @@ final class Checkpointer: Sendable {
             // log has filled the disk.
             guard !hasFailed.exchange(true, ordering: .relaxed) else { return }
             logger.error(
-                "The log of a database cannot be moved into its file, so it grows with each commit. Look at the disk.",
+                "The log of a database cannot be moved into its file, so it grows with each commit. Check the disk.",
                 metadata: ["path": "\(path)", "error": "\(error)"])
         }
     }

@@ -3,17 +3,17 @@ import Synchronization
 
 /// Gives commits of databases priority over the writing of blobs.
 ///
-/// A commit waits several times for the disk, each time behind all that the disk was given before. So a blob is
-/// written in small pieces, and none begins while a commit is under way.
+/// A commit waits for the disk several times, each time behind all writes that were queued before. So a blob is written
+/// in small pieces, and no piece begins while a commit is running.
 enum CommitTurn {
     private struct State {
         var commitsUnderWay = 0
-        /// Signalled when no commit is under way any more.
+        /// Signalled when no commit is running any more.
         var waiters: [DispatchSemaphore] = []
     }
 
     private static let state = Mutex(State())
-    /// Two milliseconds for a piece: uploads continue, more slowly, beside endless commits.
+    /// How long a piece waits at most. So uploads continue, more slowly, even if commits never pause.
     private static let mostMilliseconds = 2
 
     static func commit(_ body: () throws -> Void) rethrows {
@@ -29,7 +29,7 @@ enum CommitTurn {
         try body()
     }
 
-    /// Blocks until no commit is under way, 2 ms at most.
+    /// Blocks until no commit is running, for 2 ms at most.
     static func waitForCommits() {
         let end = DispatchSemaphore(value: 0)
         let isFree = state.withLock { state in

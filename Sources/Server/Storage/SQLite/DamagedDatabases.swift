@@ -37,7 +37,7 @@ struct DamagedDatabases {
         var isTrying = false
     }
 
-    /// For how many seconds an unchanged file is not tried again; longer if checking it took long.
+    /// How many seconds pass before an unchanged file is tried again; more if checking it took long.
     static let pauseSeconds: Double = 5
     /// The pause for each second that checking a damaged file takes.
     private static let pausePerWork: Double = 20

@@ -6,7 +6,7 @@ import StratusRuntime
 /// The next use finds the log and its index and need not create them. They are empty, so they do no harm to a copy that
 /// replaces the file in the meantime. They are removed when the database has been idle.
 struct KeptLogs {
-    /// This many take at most 64 MB, for the logs' indexes.
+    /// The maximum number of databases: their log indexes take up to 64 MB.
     private static let most = 2_000
 
     private var usedAtSeconds = LRUCache<DatabaseAddress, Double>(capacity: .max)

@@ -22,7 +22,7 @@ protocol OpenDatabase: AnyObject, Sendable {
     /// Finishes running work and closes all connections. Blocks on the disk, if there is a file.
     func close() throws
 
-    /// Closes like ``close()``, and leaves the empty log and its index beside the file for the next opening.
+    /// Closes like ``close()``, but leaves the empty log and its index beside the file for the next opening.
     ///
     /// - Returns: Whether they exist.
     func closeKeepingLog() throws -> Bool

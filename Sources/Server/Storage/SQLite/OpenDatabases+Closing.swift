@@ -3,8 +3,8 @@ import StratusRecords
 
 /// Closes databases: to make room for others, because they are damaged, and at the end.
 extension OpenDatabases {
-    /// How many databases beyond the limit may be open before an opening must wait until another is closed: a part of
-    /// the limit, but at least a few for a realistic limit.
+    /// How many databases beyond the limit may be open before an opening must wait until another one is closed: a
+    /// fraction of the limit, but at least a few with a realistic limit.
     private static func surplus(_ limit: Int) -> Int {
         limit < StorageLimits.leastOpenDatabases ? 0 : max(limit / 16, 8)
     }
@@ -35,11 +35,11 @@ extension OpenDatabases {
         }
         while let address = state.withLock({ next(&$0) }) {
             do {
-                // A command uses each database once.
+                // A command uses each database once, so keeping its log would not help.
                 try await shut(address, keepsLog: placement.isExclusive)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them. A failing disk
-                // shows then.
+                // All its writes were answered after their commits, and opening it again finds them. If
+                // the disk fails, that opening reports it.
             }
         }
     }

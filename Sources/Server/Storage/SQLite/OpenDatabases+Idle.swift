@@ -1,9 +1,9 @@
 import StratusRecords
 
-/// Closes databases that have not been used for a while: that moves the write-ahead log into the file, and gives back
-/// descriptors and memory. Only closing all connections does, since POSIX locks keep the descriptors of closed
-/// connections while another one of the process is open. The logs of databases that were closed earlier, to make room,
-/// are removed too.
+/// Closes databases that have not been used for a while. This moves the write-ahead log into the file, and releases
+/// descriptors and memory. It needs all connections to be closed: because of POSIX locks, SQLite keeps the descriptors
+/// of closed connections while another connection of the process is open. The logs of databases that were closed
+/// earlier, to make room, are removed too.
 extension OpenDatabases {
     /// Starts to watch for databases that have become idle, unless that is running.
     func startClosingIdle() {
@@ -31,8 +31,8 @@ extension OpenDatabases {
             do {
                 try await shut(address)
             } catch {
-                // All its writes were answered after their commits, and opening it again finds them. A failing disk
-                // shows then.
+                // All its writes were answered after their commits, and opening it again finds them. If
+                // the disk fails, that opening reports it.
             }
         }
         while let address = state.withLock({ $0.longestKept(before: latest) }) {

@@ -139,7 +139,7 @@ final class OpenDatabases: Sendable {
         guard let place = state.entries.index(forKey: address) else {
             state.entries[address] = Entry(phase: .opening)
             state.openings += 1
-            // Nothing is created if this process left the log: opening does not wait then.
+            // If this process left the log, opening creates no file, and so does not wait for the disk.
             let isBrief = state.keptLogs.remove(address) && !isTry
             return .mustOpen(isTry: isTry, work: isBrief ? .caller : placement.work)
         }
@@ -233,7 +233,7 @@ final class OpenDatabases: Sendable {
         return error
     }
 
-    /// Checks every page of a file that was damaged: one of its pages may be intact and another not.
+    /// Checks every page of a file that was damaged: the first pages may be intact while others are not.
     private func lookThrough(_ database: any OpenDatabase) async throws {
         do {
             try await database.checkPages()

@@ -4,8 +4,8 @@ import StratusSQLite
 /// When and how a file gets larger pages (Documentation/Decisions/0015).
 ///
 /// Every table and index has a page of its own from the start, so a file with forty of them has forty pages before its
-/// first record. Small pages take a quarter of that, but are slower when much is written. So a file begins with small
-/// ones, and is rewritten once with pages of SQLite's default size when it has grown.
+/// first record. Small pages need a quarter of the space, but are slower when much is written. So a file begins with
+/// small pages, and is rewritten once with SQLite's default page size when it has grown.
 struct PageGrowth: Sendable {
     /// SQLite's default page size.
     static let grownPageBytes = 4_096
@@ -15,7 +15,7 @@ struct PageGrowth: Sendable {
     private static let bytesBeforeGrowth = 128 * 1_024
 
     private(set) var pageBytes: Int
-    /// The size from which it is tried; larger after a failed try.
+    /// The size, in pages, from which rewriting is tried; it doubles after a failure.
     private var triedFromPages: Int
 
     init(pageBytes: Int) {
@@ -40,8 +40,8 @@ struct PageGrowth: Sendable {
             if hasRun { pageBytes = try Self.pageBytes(of: writer) }
             if pageBytes < Self.grownPageBytes { triedFromPages = pages * 2 }
         } catch {
-            // The file is unchanged. A failing disk shows in the commits; if another process has the file open, it is
-            // tried again when the file is larger.
+            // The file is unchanged. If the disk fails, the commits report it. If another process has the file open,
+            // rewriting is tried again when the file is larger.
             triedFromPages *= 2
         }
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// The connections that read from one database file.
 ///
 /// A read sees one state while writes continue beside it, so it has a connection of its own. A connection is opened
-/// when a read finds none free: a database that is only written costs three file descriptors.
+/// when a read finds no free one, so a database that is only written needs just three file descriptors.
 final class ReadingConnections: Sendable {
     private enum Choice: Sendable {
         case lease(DatabaseQueue)
@@ -127,7 +127,7 @@ final class ReadingConnections: Sendable {
         }
     }
 
-    /// Changes the state, and hands free connections to waiting reads, or lets these open one if that is allowed.
+    /// Changes the state, then gives free connections to waiting reads, or lets them open one if the limit allows it.
     private func resumeWaiting(after change: (inout State) -> Void) {
         let resumed = state.withLock { state in
             change(&state)

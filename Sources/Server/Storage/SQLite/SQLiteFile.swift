@@ -13,8 +13,8 @@ final class SQLiteFile: OpenDatabase {
     private let checkpoints: Checkpointer
     private let reads: ReadingConnections
     private let work: WorkThread
-    /// Whether the next read of a page uses the writing connection: the first one after the opening does, if it comes
-    /// before a write. So a database that is read once opens no second connection.
+    /// Whether the next read of a page uses the writing connection: only the first read after the opening does, if no
+    /// write came before it. So a database that is read once needs no second connection.
     private let readsOnMain = Atomic<Bool>(true)
 
     /// Runs once, before the first database of the process is opened.
@@ -38,7 +38,8 @@ final class SQLiteFile: OpenDatabase {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(limits.lockSeconds)
-        // GRDB's default is above the priority of reading threads: one user's long write would precede all reads.
+        // GRDB's default priority is higher than that of the reading threads, so that one user's long write would delay
+        // all reads.
         configuration.qos = .default
         configuration = format.configuration(configuration, forFileAt: path)
         do {
@@ -85,8 +86,8 @@ final class SQLiteFile: OpenDatabase {
     /// A page is read on the caller's thread: that saves two thread switches, which cost more than a page of changes. A
     /// whole zone is read on a thread of GRDB, so that it does not block one of Swift's few threads.
     ///
-    /// The first page after the opening is read on the writing connection. A write that comes at the same time waits
-    /// for it as for the rest of the opening; it would have waited as long for another connection to be opened.
+    /// The first page after the opening is read on the writing connection, which is open already. A write that arrives
+    /// meanwhile waits for that read, but no longer than opening another connection would take.
     func read<Outcome: Sendable>(
         _ length: ReadLength, _ body: @escaping @Sendable (Database) throws -> Outcome
     ) async throws -> Outcome {

@@ -45,7 +45,8 @@ final class SQLiteMemory: OpenDatabase {
         return configuration
     }()
 
-    /// Creates a database as a copy of an unused one with the same format, or of what a former one left.
+    /// Creates a database by copying an unused one of the same format, on a connection that an earlier database left if
+    /// there is one.
     init(
         path: String, format: StoredFormat, template: MemoryTemplate, spares: SpareDatabases? = nil
     ) throws {

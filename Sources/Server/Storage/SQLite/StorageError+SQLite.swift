@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import StratusSQLite
 
-/// The one place where errors of SQLite and the file system become a ``StorageError``.
+/// Translates errors of SQLite and the file system into ``StorageError``; no other code does.
 extension StorageError {
     /// Translates errors of SQLite; all others, such as those that a closure threw on purpose, are returned unchanged.
     static func translating(_ error: any Error, path: String) -> any Error {
@@ -65,7 +65,7 @@ extension StorageError {
         return access(folder, W_OK | X_OK) == 0
     }
 
-    /// SQLite reports "full" when a write finds no room, but not when the index of the write-ahead log finds none, or
+    /// SQLite reports "full" when a write finds no space, but not when the index of the write-ahead log cannot grow, or
     /// when a quota is used up.
     private static func isStorageFull(_ error: DatabaseError) -> Bool {
         [.SQLITE_IOERR_WRITE, .SQLITE_IOERR_SHMSIZE].contains(error.extendedResultCode)
@@ -80,12 +80,12 @@ extension StorageError {
     static func unreadable(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
             .unreadable,
-            "The system does not let the database file be read and written. Give it to the service "
-                + "as a file with the rights 600, and look at the disk.",
+            "The system does not allow the database file to be read and written. Make the service's user its owner, "
+                + "set its mode to 600, and check the disk.",
             path: path, underlying: underlying)
     }
 
-    /// Ends by itself when clients disconnect, so the service continues.
+    /// The shortage ends by itself when clients disconnect, so the service continues.
     static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
         StorageError(
             .busy,
@@ -109,7 +109,7 @@ extension StorageError {
             self.init(
                 .other,
                 "SQLite does not wait for the disk here, so a power cut could undo what was saved. "
-                    + "Use a SQLite that takes PRAGMA synchronous = FULL.", path: path)
+                    + "Use a build of SQLite that supports PRAGMA synchronous = FULL.", path: path)
         }
     }
 
@@ -132,12 +132,12 @@ extension StorageError {
     }
 
     static func noVersions() -> StorageError {
-        StorageError(.other, "A change takes no version of its zone; take at least one.")
+        StorageError(.other, "A change asked for no version of its zone. Take at least one.")
     }
 
     static func assetMissing() -> StorageError {
         StorageError(
-            .other, "The asset does not exist. Admit it before a record holds it.")
+            .other, "The asset does not exist. Upload it before a record refers to it.")
     }
 
     static func zoneMissing() -> StorageError {

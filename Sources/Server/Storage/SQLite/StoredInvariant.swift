@@ -37,7 +37,7 @@ public struct Finding: Hashable, Sendable, CustomStringConvertible {
         case restoreFile
         /// The file is not Stratus's; the operator moves it.
         case moveFile
-        /// It is data, which nothing rebuilds.
+        /// The violation is in the data itself, which nothing can rebuild; it must be saved again.
         case saveAgain
     }
 

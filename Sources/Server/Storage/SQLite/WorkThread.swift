@@ -6,9 +6,9 @@ import StratusRuntime
 /// It is neither `DiskQueue` nor `DiskThread` of the device: an engine in memory has nothing that blocks, and works on
 /// the caller's thread.
 enum WorkThread: Sendable {
-    /// On a thread of its own, so that no thread of Swift's pool blocks on the disk.
+    /// On a separate thread, so that no thread of Swift's pool blocks on the disk.
     case disk
-    /// After all that was handed to the queue before.
+    /// On this queue, after all earlier work.
     case queue(DispatchQueue)
     /// On the caller's thread: work in memory does not block, and a test that runs everything on
     /// one executor gets the same order each time.
@@ -19,8 +19,8 @@ enum WorkThread: Sendable {
     /// Where a world runs its work on the disk.
     init(_ world: World) { self = world.runOnDisk.map { WorkThread.world($0) } ?? .disk }
 
-    /// Where blobs are written and brought to the disk, one at a time: a commit that comes meanwhile waits for the
-    /// piece that is under way, and not for one of each upload.
+    /// Where blobs are written and flushed, one piece at a time: a commit that comes meanwhile waits for the piece that
+    /// is being written, not for one piece of each upload.
     static func blobs(in world: World) -> WorkThread {
         world.runOnDisk.map { WorkThread.world($0) } ?? .queue(blobQueue)
     }

@@ -86,7 +86,7 @@ struct MisuseTests {
             let child = CKRecord(recordType: "Hut")
             child.parent = CKRecord.Reference(recordID: child.recordID, action: .deleteSelf)
         }
-        #expect(result.says("has the action deleteSelf; give it none."))
+        #expect(result.says("has the action deleteSelf; use the action none."))
     }
 
     @Test("An asset with a remote URL traps")
@@ -100,7 +100,7 @@ struct MisuseTests {
         }
         #expect(
             result.says(
-                "The asset's URL https://example.org/photo.png is not a file URL; give CKAsset that of a file on this device."
+                "The asset's URL https://example.org/photo.png is not a file URL; pass the URL of a file on this device."
             )
         )
     }
@@ -130,11 +130,17 @@ struct MisuseTests {
             ("(a == 1", "“)” is missing in the predicate; put it where it belongs."),
             ("a == 1)", "The predicate's conditions are not joined; write AND between them."),
             ("a IN {1, 2", "“}” is missing in the predicate; put it where it belongs."),
-            ("a == %@", "The predicate has more places than arguments; give an argument for each."),
-            ("%K == 1", "The predicate has more places than arguments; give an argument for each."),
+            (
+                "a == %@",
+                "The predicate has more placeholders than arguments; give an argument for each."
+            ),
+            (
+                "%K == 1",
+                "The predicate has more placeholders than arguments; give an argument for each."
+            ),
             (
                 "a == %",
-                "The predicate has an unknown place for an argument; write %@, %K, %d or"
+                "The predicate has an unknown placeholder; write %@, %K, %d or"
                     + " %f."
             ),
         ])
