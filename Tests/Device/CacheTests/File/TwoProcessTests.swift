@@ -177,8 +177,8 @@ import Testing
     @Test func processWithTheLockOfTheWholeFileSyncsAlone() throws {
         let phone = try Device(RealService())
         let lock = phone.cache.file.lock
-        let earlier = open(lock.path, O_RDWR | O_CLOEXEC)
-        defer { close(earlier) }
+        let file = try #require(FileHandle(forUpdatingAtPath: lock.path))
+        let earlier = file.fileDescriptor
         #expect(flock(earlier, LOCK_EX | LOCK_NB) == 0)
         #expect(!lock.take(.private))
         #expect(flock(earlier, LOCK_UN) == 0)
@@ -187,6 +187,7 @@ import Testing
         #expect(flock(earlier, LOCK_EX | LOCK_NB) != 0)
         lock.giveBack(.shared)
         #expect(flock(earlier, LOCK_EX | LOCK_NB) == 0)
+        try file.close()
     }
 
     @Test(.timeLimit(.minutes(20))) func databaseThatAProcessDoesNotKeepIsSyncedByAnother()
@@ -228,7 +229,7 @@ import Testing
         try guest.save("a", "2", zone: list)
         try await other.sync()
         #expect(try guest.texts(zone: list) == ["a": "2", "b": "1"])
-        #expect(try guest.cache.pendingRecordIDs(in: .shared).isEmpty)
+        #expect(try await guest.cache.pendingRecordIDs(in: .shared).isEmpty)
         try other.close()
     }
 

@@ -223,7 +223,7 @@ import Testing
             await answered(ZonesList.self, .init(), by: bob, in: .shared),
             await answered(RecordsQuery.self, query, by: bob, in: .shared),
         ]
-        #expect(counts.allSatisfy((1...9).contains), "\(counts)")
+        #expect(counts.allSatisfy { (1...9).contains($0) }, "\(counts)")
     }
 
     /// A few successes would otherwise keep many failures for a week.
