@@ -25,6 +25,7 @@ private var photoURL: URL { fatalError() }
 private var store: Store { fatalError() }
 private var userSaysOwnerSentIt: Bool { fatalError() }
 private func fetch(hintedBy notification: CKNotification?) async {}
+private func fetchPage(after cursor: CKQueryOperation.Cursor) {}
 private func show(_ id: CKRecord.ID, _ result: Result<CKRecord, any Error>) {}
 
 private actor Store {
