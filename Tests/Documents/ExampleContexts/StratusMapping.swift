@@ -4,9 +4,15 @@ import StratusMapping
 
 private var folder: URL { fatalError() }
 private var store: MemoryStore { fatalError() }
+private var mapping: CloudMapping { fatalError() }
+private var connection: CloudConnection { fatalError() }
+/// The identifier of the container.
+private var app: String { fatalError() }
 private var person: Person { fatalError() }
 private var huts: [Hut] { fatalError() }
 private var id: String { fatalError() }
+
+private func redraw() {}
 
 private typealias Person = CloudObject<PersonFields>
 private typealias Home = CloudObject<HomeFields>
