@@ -423,7 +423,7 @@ let package = Package(
             name: "DocumentationTests",
             dependencies: [
                 "StratusCache", "StratusMapping", "StratusRecords", "StratusService",
-                "StratusStorage", "StratusTesting", "StratusWire", grdb,
+                "StratusStorage", "StratusTesting", "StratusWire", "TestProcesses", grdb,
             ],
             path: "Tests/Documents/DocumentationTests"),
         // Only reads the texts of the repository.

@@ -35,6 +35,11 @@ public struct CLLocationCoordinate2D: Sendable {
 /// A location with its accuracy and time, with the name and members of Apple's CoreLocation class.
 ///
 /// It has only what record fields need, and no location services.
+///
+/// ```swift
+/// let hut = CKRecord(recordType: "Hut")
+/// hut["spot"] = CLLocation(latitude: 46.56, longitude: 8.56)
+/// ```
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The point on the earth, with the accuracy ``horizontalAccuracy``.
     public let coordinate: CLLocationCoordinate2D

@@ -1,4 +1,12 @@
 /// An error of the mapping, with a sentence that says what to do.
+///
+/// ```swift
+/// do {
+///     try await person.iCloud.saveAndWait()
+/// } catch let error as MappingError where error.code == .deleted {
+///     print(error.sentence)
+/// }
+/// ```
 public struct MappingError: Error, Sendable, CustomStringConvertible {
     /// The kind of an error. More kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {

@@ -11,7 +11,7 @@ import StratusSync
 /// CKSyncEngineDelegate.
 ///
 /// ```swift
-/// var configuration = CKSyncEngine.Configuration(
+/// let configuration = CKSyncEngine.Configuration(
 ///     database: container.privateCloudDatabase, stateSerialization: store.engineState,
 ///     delegate: store)
 /// let engine = CKSyncEngine(configuration)

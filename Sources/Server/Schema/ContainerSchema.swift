@@ -2,6 +2,17 @@ import StratusRecords
 import StratusStorage
 
 /// The record types of a container and their fields, its roles and what these may do.
+///
+/// ```swift
+/// let schema = try ContainerSchema(
+///     text: """
+///         DEFINE SCHEMA
+///             RECORD TYPE Hut (
+///                 beds INT64 QUERYABLE,
+///                 GRANT READ TO "_world"
+///             );
+///         """)
+/// ```
 public struct ContainerSchema: Hashable, Sendable {
     /// What the schema says about a field.
     public struct FieldRule: Hashable, Sendable {

@@ -60,6 +60,11 @@ public enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
 /// One stored database: the unit of ownership, of locking, of backup and of files on the disk.
 ///
 /// There is no address for the shared database: it is a view of other owners' private databases.
+///
+/// ```swift
+/// let trails = ContainerAddress(container: "iCloud.org.example.Trails", environment: .development)
+/// let own = DatabaseAddress(trails, .private(owner: "_alice"))
+/// ```
 public struct DatabaseAddress: Hashable, Sendable {
     /// Whose database it is.
     public enum Tenant: Hashable, Sendable {

@@ -4,11 +4,14 @@
 /// It does not recurse, since apps can make long chains.
 ///
 /// ```swift
-/// for item in items {
+/// var walk = DependencyWalk<String, Item>()
+/// var ordered: [Item] = []
+/// for item in items where !walk.hasSeen(item.id) {
 ///     walk.begin(at: item, id: item.id, needing: item.neededIDs)
 ///     while let step = walk.next() {
 ///         switch step {
-///         case .look(let id): if let needed = find(id) { walk.begin(at: needed, …) }
+///         case .look(let id):
+///             if let needed = find(id) { walk.begin(at: needed, id: id, needing: needed.neededIDs) }
 ///         case .take(let item): ordered.append(item)
 ///         }
 ///     }

@@ -23,6 +23,10 @@ public struct ZoneID: Hashable, Sendable {
 }
 
 /// The identity of a record: its name, unique within its zone.
+///
+/// ```swift
+/// let hut = RecordID(name: "hut-3", zoneID: ZoneID(name: "Trips"))
+/// ```
 public struct RecordID: Hashable, Sendable {
     /// The name of the record, unique in its zone; see ``Names/isRecordName(_:)``.
     public var name: String

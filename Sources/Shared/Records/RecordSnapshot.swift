@@ -1,4 +1,10 @@
 /// The state of a record at one time and on one side, as a plain value.
+///
+/// ```swift
+/// let hut = RecordSnapshot(
+///     id: RecordID(name: "hut-3"), type: "Hut", fields: [Field(name: "beds", value: .int64(24))])
+/// if case .int64(let beds)? = hut["beds"] { print(beds) }
+/// ```
 public struct RecordSnapshot: Hashable, Sendable {
     /// What the service stores about a record besides its fields.
     public struct SystemFields: Hashable, Sendable {

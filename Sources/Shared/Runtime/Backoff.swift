@@ -2,9 +2,9 @@
 ///
 /// ```swift
 /// var backoff = Backoff(firstSeconds: 1, longestSeconds: 60)
-/// backoff.nextSeconds()                     // 1
-/// backoff.nextSeconds()                     // 2
-/// backoff.nextSeconds(random: 0.5)          // 3: three quarters of 4
+/// print(backoff.nextSeconds())              // 1
+/// print(backoff.nextSeconds())              // 2
+/// print(backoff.nextSeconds(random: 0.5))   // 3: three quarters of 4
 /// backoff.reset()
 /// ```
 package struct Backoff: Hashable, Sendable {

@@ -1,4 +1,11 @@
 /// Shortens the story of a seed that failed: leaves out steps as long as a promise is still broken.
+///
+/// ```swift
+/// if let story = Shrinking.story(ofSeed: 7) {
+///     print(story.steps.joined(separator: "\n"))
+///     print(story.violations)
+/// }
+/// ```
 public enum Shrinking {
     /// The remaining steps of a world.
     public struct Story: Sendable {

@@ -12,7 +12,7 @@ import StratusCache
 /// ```swift
 /// let sharing = try await store.share(weekly)
 /// try await store.invite(["bob@example.org"], to: weekly)
-/// print(sharing.link)
+/// if let link = sharing.link { print(link) }
 /// ```
 extension ShoppingStore {
     /// How a list is shared; nil for one that is not. Works offline.

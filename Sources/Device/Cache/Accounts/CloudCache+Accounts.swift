@@ -18,7 +18,7 @@ public struct UnsentChange: Sendable {
 ///
 /// ```swift
 /// let unsent = try await cache.signOut(.sendThenRemove)  // throws, and removes nothing, without network
-/// try await connection.endSession(container: container)
+/// try await connection.endSession(container: "iCloud.org.example.Trails")
 /// ```
 extension CloudCache {
     /// What happens to a user's records on this device when they sign out.

@@ -21,7 +21,7 @@ extension CloudCache {
     ///
     /// ```swift
     /// for report in try await cache.reports() {
-    ///     if case .editOverruled(let mine, _, let keys) = report.event, wants(mine, keys) {
+    ///     if case .editOverruled(let mine, _, _) = report.event, wantsToRestore(mine) {
     ///         try cache.restore(report)
     ///     }
     /// }

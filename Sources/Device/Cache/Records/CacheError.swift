@@ -1,6 +1,14 @@
 import StratusSync
 
 /// An error of the cache, with a sentence that says what to do.
+///
+/// ```swift
+/// do {
+///     try await cache.sync()
+/// } catch let error as CacheError where error.code == .notSynced {
+///     print("later:", error.sentence)
+/// }
+/// ```
 public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// The kind of an error. More kinds may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {

@@ -62,7 +62,9 @@ public struct CacheReports: AsyncSequence, Sendable {
 ///
 /// ```swift
 /// for try await report in cache.reportStream() {
-///     if case .editOverruled(let mine, _, _) = report.event { offerToRestore(mine) }
+///     if case .editOverruled(let mine, _, _) = report.event, wantsToRestore(mine) {
+///         try cache.restore(report)
+///     }
 ///     try await cache.acknowledge([report])
 /// }
 /// ```

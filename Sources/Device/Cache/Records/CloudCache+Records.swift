@@ -141,6 +141,12 @@ extension CloudCache {
     }
 
     /// What happens while syncing any of the databases, from now on.
+    ///
+    /// ```swift
+    /// for await event in cache.events() {
+    ///     if case .halted(let reason) = event { print("sync stopped:", reason) }
+    /// }
+    /// ```
     public func events() -> AsyncStream<CacheEvent> { observers.events() }
 
     /// The records whose changes the service has not confirmed, oldest first.

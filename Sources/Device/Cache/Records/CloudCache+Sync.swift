@@ -24,6 +24,11 @@ extension CloudCache {
 
     /// Runs until ``stop()``: uploads local changes, fetches on notifications and at intervals, and waits for
     /// the network by itself. Call it again when the app comes to the foreground: it ends a halt.
+    ///
+    /// ```swift
+    /// await cache.start()  // when the app comes to the foreground
+    /// await cache.stop()  // when it leaves
+    /// ```
     public func start() async {
         do {
             try migrateRecords()

@@ -23,8 +23,9 @@ extension CloudConnection {
     /// Not in CloudKit, where the system's settings show the sessions.
     ///
     /// ```swift
-    /// let lost = try await connection.sessions(container: container).filter { !$0.isCurrent }
-    /// try await connection.revoke(lost, container: container)
+    /// let app = "iCloud.org.example.Trails"
+    /// let lost = try await connection.sessions(container: app).filter { !$0.isCurrent }
+    /// try await connection.revoke(lost, container: app)
     /// ```
     ///
     /// - Throws: `CKError`.

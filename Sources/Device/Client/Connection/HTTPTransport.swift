@@ -11,6 +11,13 @@ import StratusWire
 /// It signs in by itself if a development user is named, adopts the token that an answer carries, and signs in again
 /// once when the service requires a user. All transports of a process with the same ``Network`` share one HTTP client
 /// and its open connections.
+///
+/// ```swift
+/// let transport = HTTPTransport(
+///     origin: "http://127.0.0.1:8080",
+///     credentials: .init(apiToken: "development", developmentUser: "alice"), deviceID: "phone")
+/// if let transport { CloudConnection.use(CloudConnection(transport: transport, hasAccount: true)) }
+/// ```
 public final class HTTPTransport: Transport {
     /// The tokens that the device sends to the service.
     public struct Credentials: Sendable {

@@ -2,6 +2,13 @@ import Foundation
 import StratusRecords
 
 /// An app's part of the service, with its three databases.
+///
+/// ```swift
+/// let container = CKContainer(identifier: "iCloud.org.example.Trails")
+/// if try await container.accountStatus() == .available {
+///     try await container.privateCloudDatabase.save(CKRecord(recordType: "Trail"))
+/// }
+/// ```
 public final class CKContainer: NSObject, Sendable {
     /// The database of the user's own data. Requests fail with `CKError.notAuthenticated` without an account.
     public let privateCloudDatabase: CKDatabase

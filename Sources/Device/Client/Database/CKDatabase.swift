@@ -2,6 +2,13 @@ import Foundation
 import StratusRecords
 
 /// One of a container's three databases, as the signed-in user sees it.
+///
+/// ```swift
+/// let saved = try await database.save(trail)
+/// let fetched = try await database.record(for: saved.recordID)
+/// let (saves, deletions) = try await database.modifyRecords(
+///     saving: [fetched], deleting: [CKRecord.ID(recordName: "old trail")])
+/// ```
 public final class CKDatabase: NSObject, Sendable {
     /// The three databases of a container. The raw values are Apple's.
     public enum Scope: Int, Sendable {

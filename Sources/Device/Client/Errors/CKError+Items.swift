@@ -13,7 +13,12 @@ extension CKError {
     /// Whether this error, or that of an item in it, has a code.
     ///
     /// ```swift
-    /// catch let error as CKError where error.contains(.zoneNotFound) { … }
+    /// do {
+    ///     try await database.save(record)
+    /// } catch let error as CKError where error.contains(.zoneNotFound) {
+    ///     try await database.save(CKRecordZone(zoneID: record.recordID.zoneID))
+    ///     try await database.save(record)
+    /// }
     /// ```
     public func contains(_ code: Code) -> Bool {
         self.code == code || leaves.contains { $0.code == code }

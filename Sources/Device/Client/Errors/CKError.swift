@@ -21,6 +21,16 @@ public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
 
 /// An error of the framework.
 ///
+/// ```swift
+/// do {
+///     try await database.save(trail)
+/// } catch let error as CKError where error.hasConflict {
+///     for conflict in error.conflicts { try await database.save(conflict.merged()) }
+/// } catch let error as CKError where error.mayPass {
+///     print("try again in", error.longestRetryAfterSeconds ?? 1, "seconds")
+/// }
+/// ```
+///
 /// A plain struct with the members of Apple's: Foundation on Linux recurses endlessly when it
 /// hashes a bridged error. An `NSError` of ``CKErrorDomain`` can be cast to it. `@unchecked
 /// Sendable`: the values in ``userInfo`` are value types, errors and objects of this module, which

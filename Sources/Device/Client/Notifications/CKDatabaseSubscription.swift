@@ -1,6 +1,14 @@
 import Foundation
 
 /// A subscription to changes in all custom zones of the private or shared database.
+///
+/// ```swift
+/// let subscription = CKDatabaseSubscription(subscriptionID: "everything")
+/// let info = CKSubscription.NotificationInfo()
+/// info.shouldSendContentAvailable = true
+/// subscription.notificationInfo = info
+/// try await container.privateCloudDatabase.save(subscription)
+/// ```
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     // `@unchecked Sendable`: all mutable state is in the mutex `state` of `CKSubscription`.
     init(_ identifier: ID, _ state: State) {

@@ -4,6 +4,13 @@ import StratusWire
 
 /// A subscription to records of one type that match a predicate.
 ///
+/// ```swift
+/// let subscription = CKQuerySubscription(
+///     recordType: "Trail", predicate: NSPredicate(format: "region == %@", "Alps"),
+///     subscriptionID: "alps", options: .firesOnRecordCreation)
+/// try await container.publicCloudDatabase.save(subscription)
+/// ```
+///
 /// `@unchecked Sendable`: the predicate is never changed; all other state is in the mutex `state`
 /// of `CKSubscription`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {

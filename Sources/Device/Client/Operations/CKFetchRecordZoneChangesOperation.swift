@@ -6,6 +6,16 @@ import Foundation
 /// The first pages of a group of zones are fetched with one request; then each zone is fetched to
 /// its end before the next one is reported. Pages are reported as they arrive while the next one is
 /// fetched, and none is kept.
+///
+/// ```swift
+/// let zoneID = CKRecordZone.ID(zoneName: "Trips")
+/// let operation = CKFetchRecordZoneChangesOperation(
+///     recordZoneIDs: [zoneID],
+///     configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token)])
+/// operation.recordWasChangedBlock = { id, result in show(id, result) }
+/// operation.recordWithIDWasDeletedBlock = { id, type in print(type, id.recordName, "is deleted") }
+/// database.add(operation)
+/// ```
 public final class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
     // touched only while it performs.

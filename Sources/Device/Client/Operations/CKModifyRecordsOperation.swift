@@ -5,6 +5,14 @@ import Foundation
 /// With more items than the service accepts, the whole operation fails with
 /// `CKError.limitExceeded`; divide the items in half and try again. Within each custom zone the
 /// batch is atomic unless ``isAtomic`` says otherwise.
+///
+/// ```swift
+/// let operation = CKModifyRecordsOperation(recordsToSave: [trail])
+/// operation.savePolicy = .changedKeys
+/// operation.perRecordSaveBlock = { id, result in show(id, result) }
+/// operation.modifyRecordsResultBlock = { result in print(result) }
+/// database.add(operation)
+/// ```
 public final class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
     // touched only while it performs.

@@ -4,6 +4,16 @@ import Foundation
 ///
 /// Only the cursor says whether more matches follow: a page before the last may have fewer records
 /// than requested.
+///
+/// ```swift
+/// let operation = CKQueryOperation(query: query)
+/// operation.resultsLimit = 20
+/// operation.recordMatchedBlock = { id, result in show(id, result) }
+/// operation.queryResultBlock = { result in
+///     if case .success(let cursor?) = result { fetchPage(after: cursor) }
+/// }
+/// database.add(operation)
+/// ```
 public final class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     // `@unchecked Sendable`, as in ``CKOperation``: settings and blocks are set before it is enqueued, and the rest is
     // touched only while it performs.

@@ -2,6 +2,14 @@ import Foundation
 
 /// A search for records of a type that match a predicate, with a sort order.
 ///
+/// ```swift
+/// let query = CKQuery(
+///     recordType: "Trail", predicate: NSPredicate(format: "region == %@ AND metres < 10000", "Alps"))
+/// query.sortDescriptors = [NSSortDescriptor(key: "metres", ascending: true)]
+/// let (matches, cursor) = try await database.records(matching: query)
+/// for (id, result) in matches { show(id, result) }
+/// ```
+///
 /// `@unchecked Sendable`: the predicate is never changed; the sort descriptors are set before the
 /// query is used.
 public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {

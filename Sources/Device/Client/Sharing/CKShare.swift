@@ -16,7 +16,7 @@ public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 /// share[CKShare.SystemFieldKey.title] = "Sunday's trail"
 /// share.addParticipant(try await container.shareParticipant(forEmailAddress: "bo@example.org"))
 /// _ = try await container.privateCloudDatabase.modifyRecords(saving: [trail, share], deleting: [])
-/// print(share.url)
+/// if let link = share.url { print(link) }
 /// ```
 ///
 /// When its owner deletes the share, it ends for everyone; a participant who deletes it in the

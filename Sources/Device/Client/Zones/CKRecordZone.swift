@@ -4,6 +4,12 @@ import StratusWire
 import Synchronization
 
 /// A zone of a database: the unit of atomic saves, of change feeds and of sharing.
+///
+/// ```swift
+/// let trips = CKRecordZone(zoneName: "Trips")
+/// try await container.privateCloudDatabase.save(trips)
+/// let trail = CKRecord(recordType: "Trail", recordID: CKRecord.ID(zoneID: trips.zoneID))
+/// ```
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The ID of a zone; see ``CKRecordZoneID``.
     public typealias ID = CKRecordZoneID

@@ -2,6 +2,17 @@ import Foundation
 
 /// A position in the change feed of a zone or database. Opaque, made by the service; can be
 /// archived.
+///
+/// ```swift
+/// var token: CKServerChangeToken?  // kept between starts of the app
+/// var isMoreComing = true
+/// while isMoreComing {
+///     let page = try await database.recordZoneChanges(inZoneWith: trail.recordID.zoneID, since: token)
+///     for (id, result) in page.modificationResultsByID { show(id, result.map(\.record)) }
+///     token = page.changeToken
+///     isMoreComing = page.moreComing
+/// }
+/// ```
 public final class CKServerChangeToken: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The token's text, which only the service interprets.
     package let text: String

@@ -10,7 +10,7 @@ import StratusClient
 ///     .field(\.firstName, "firstName")
 ///     .field(\.lastName, "lastName")
 ///     .reference(\.home, "address")
-///     .references(\.courses, "courses")
+///     .references(\.friends, "friends")
 /// ```
 ///
 /// A field that a record lacks becomes nil in an optional property, and the default in another one;

@@ -35,7 +35,7 @@ extension CloudEntity {
     /// A predicate for the object with a sync ID, regardless of the property's name.
     ///
     /// ```swift
-    /// huts.first(where: Hut.predicate(forSyncID: id))
+    /// let hut = huts.first(where: Hut.predicate(forSyncID: id))
     /// ```
     public static func predicate(forSyncID syncID: String) -> @Sendable (Self) -> Bool {
         { $0.cloudID == syncID }

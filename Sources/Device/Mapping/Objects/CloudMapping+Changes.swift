@@ -3,6 +3,10 @@ extension CloudMapping {
     /// is sent when its fields are filled, and again when its references are.
     ///
     /// ``CloudObject`` notifies its observers by itself.
+    ///
+    /// ```swift
+    /// for await change in mapping.changes() where change.syncID == person.syncID { redraw() }
+    /// ```
     public func changes() -> AsyncStream<ChangedEntity> { changedEntities.stream() }
 
     func announce(_ type: any CloudEntity.Type, _ name: String) {

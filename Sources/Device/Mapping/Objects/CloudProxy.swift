@@ -1,6 +1,12 @@
 import StratusClient
 
 /// The cloud operations of an object: `person.iCloud`.
+///
+/// ```swift
+/// person.iCloud.save()  // in the background
+/// try await person.iCloud.saveKeysAndWait(\.firstName)
+/// try await person.iCloud.deleteAndWait()
+/// ```
 public struct CloudProxy<Entity: CloudEntity>: Sendable {
     let entity: Entity
 

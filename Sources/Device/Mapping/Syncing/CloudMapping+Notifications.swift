@@ -2,6 +2,13 @@ import StratusClient
 
 extension CloudMapping {
     /// Subscribes this device to changes. It needs to be called once, not at every start.
+    ///
+    /// ```swift
+    /// try await mapping.subscribe()
+    /// for await case .notification(let hint) in connection.remoteNotifications(container: app) {
+    ///     try await mapping.handle(remoteNotification: hint.userInfo)
+    /// }
+    /// ```
     public func subscribe() async throws {
         try await prepare()
         try await source.subscribe(types: types.map { $0.recordTypeName })

@@ -87,13 +87,10 @@ extension MappingError {
     /// The error of records that cannot be read, by name; nil if there are none.
     static func unreadable(_ errors: [String: CKError]) -> MappingError? {
         guard let name = errors.keys.min() else { return nil }
-        let sentence =
-            errors.count == 1
-            ? "The record \(name) has fields that this version of the app cannot read; all others were synced."
-            : "The record \(name) and \(errors.count - 1) more have fields that this version of the app cannot read;"
-                + " all others were synced."
+        let records = errors.count == 1 ? "record \(name) has" : "record \(name) and \(errors.count - 1) more have"
         return MappingError(
-            .unreadable, sentence + " Update the app, or save the record again.",
+            .unreadable,
+            "The \(records) fields that this version of the app cannot read; all others were synced. Update the app, or save the record again.",
             cause: errors[name])
     }
 }

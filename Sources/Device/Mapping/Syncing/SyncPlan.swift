@@ -32,6 +32,10 @@ public struct SyncPlan: Sendable, CustomStringConvertible {
 
 extension CloudMapping {
     /// Returns what ``syncEntities(specific:forced:)`` would do, without changing any object or record.
+    ///
+    /// ```swift
+    /// print(try await mapping.plan(forced: true))  // "Person: here create 0, update 1, remove 0; …"
+    /// ```
     public func plan(
         specific: [any CloudEntity.Type]? = nil, forced: Bool = false
     ) async throws -> SyncPlan {

@@ -103,6 +103,17 @@ public enum DeletionResolution: Hashable, Sendable {
 
 /// Resolves conflicts. It is called inside a database transaction: it must be fast, must not call
 /// the cache, and must be deterministic.
+///
+/// ```swift
+/// struct MostBeds: ConflictResolver {
+///     func resolve(_ conflict: SyncConflict) -> ConflictResolution {
+///         guard case .int64(let mine)? = conflict.client["beds"],
+///             case .int64(let theirs)? = conflict.server["beds"]
+///         else { return .keepClient }
+///         return mine > theirs ? .keepClient : .keepServer
+///     }
+/// }
+/// ```
 public protocol ConflictResolver: Sendable {
     /// The field with the time of each field's last edit; nil if the resolver needs none. The cache
     /// writes it with every edit.

@@ -13,6 +13,17 @@ import StratusRecords
 /// * A fetch round counts as one operation for the pacer: the database, then its zones, page by
 ///   page.
 /// * A failure removes nothing from the queue: only a confirmed item leaves it.
+///
+/// ```swift
+/// var session = SyncSession(settings: SyncSettings())
+/// session.localChange(at: 0)
+/// switch session.next(at: 1) {
+/// case .perform(let operation): print("send or fetch, then pass on the outcome:", operation)
+/// case .wait(let uptimeSeconds): print("ask again at", uptimeSeconds)
+/// case .rest: print("ask again after an event")
+/// case .halted(let reason): print("ask a person:", reason)
+/// }
+/// ```
 public struct SyncSession: Sendable {
     /// The limits, pauses and policies, which do not change while the session exists.
     public let settings: SyncSettings

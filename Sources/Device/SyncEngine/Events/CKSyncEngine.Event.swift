@@ -11,6 +11,21 @@ extension CKSyncEngine {
     ///   `sentRecordZoneChanges` for each batch; at last `didSendChanges`.
     ///
     /// Every "will" has one "did". A `stateUpdate` follows each event that changed the state.
+    ///
+    /// ```swift
+    /// func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+    ///     switch event {
+    ///     case .stateUpdate(let update):
+    ///         await store.keep(update.stateSerialization)
+    ///     case .fetchedRecordZoneChanges(let changes):
+    ///         for change in changes.modifications { await store.keep(change.record) }
+    ///         for deletion in changes.deletions { await store.remove(deletion.recordID) }
+    ///     case .sentRecordZoneChanges(let sent):
+    ///         for record in sent.savedRecords { await store.keep(record) }
+    ///     default: break
+    ///     }
+    /// }
+    /// ```
     public enum Event: Sendable {
         /// The engine's state changed, and must be stored.
         case stateUpdate(StateUpdate)

@@ -7,6 +7,22 @@ import StratusSync
 /// ``CKSyncEngine/fetchChanges(_:)`` or ``CKSyncEngine/sendChanges(_:)`` from inside one and wait
 /// for the result: this would deadlock, and the engine ends the process with a message. (In a child
 /// task it cannot detect this, and such a call waits forever.)
+///
+/// ```swift
+/// final class Trails: CKSyncEngineDelegate {
+///     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+///         if case .stateUpdate(let update) = event { await store.keep(update.stateSerialization) }
+///     }
+///
+///     func nextRecordZoneChangeBatch(
+///         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+///     ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+///         await CKSyncEngine.RecordZoneChangeBatch(
+///             pendingChanges: syncEngine.state.pendingRecordZoneChanges
+///         ) { recordID in await store.record(for: recordID) }
+///     }
+/// }
+/// ```
 public protocol CKSyncEngineDelegate: AnyObject, Sendable {
     /// Handles an event. The next event follows after this method returns.
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async

@@ -7,9 +7,14 @@ extension CKSyncEngine {
     /// Records to send with one request.
     ///
     /// ```swift
-    /// let changes = engine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
-    /// return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
-    ///     await store.record(for: recordID)
+    /// func nextRecordZoneChangeBatch(
+    ///     _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    /// ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+    ///     let changes = syncEngine.state.pendingRecordZoneChanges
+    ///         .filter { context.options.scope.contains($0) }
+    ///     return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
+    ///         await store.record(for: recordID)
+    ///     }
     /// }
     /// ```
     public struct RecordZoneChangeBatch: Sendable {

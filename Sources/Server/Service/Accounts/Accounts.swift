@@ -5,6 +5,13 @@ import StratusWire
 import Synchronization
 
 /// API tokens, sessions, server keys and users: checks who sends a request.
+///
+/// ```swift
+/// let token = try await service.accounts.createAPIToken(for: address, name: "Trails for iOS")
+/// let user = try await service.accounts.createUser(
+///     emailAddress: "bo@example.org", password: password, givenName: "Bo", familyName: "Berg",
+///     isEmailVerified: true)
+/// ```
 public final class Accounts: Sendable {
     let directory: any Directory
     let settings: ServiceSettings

@@ -57,6 +57,12 @@ extension Caller {
 }
 
 /// The credentials of a request: the protocol's query parameters, or its signature.
+///
+/// ```swift
+/// let credentials = Credentials(
+///     apiToken: ServiceSettings.developmentToken, webAuthToken: signIn.webAuthToken,
+///     clientID: "phone")
+/// ```
 public struct Credentials: Hashable, Sendable {
     /// `ckAPIToken`.
     public var apiToken: String?

@@ -80,6 +80,12 @@ extension CloudService {
     /// Signs in a user by name without any proof, creating the user at first: only in a service for development, and
     /// for all of its containers.
     ///
+    /// ```swift
+    /// let alice = try await service.signInForDevelopment(user: "alice")
+    /// let credentials = Credentials(
+    ///     apiToken: ServiceSettings.developmentToken, webAuthToken: alice.webAuthToken)
+    /// ```
+    ///
     /// - Throws: `RequestFailure` with NOT_FOUND in any other service.
     public func signInForDevelopment(
         user name: String

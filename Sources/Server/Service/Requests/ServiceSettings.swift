@@ -9,6 +9,13 @@ import StratusRuntime
 #endif
 
 /// The settings of a service. Everything nondeterministic that it uses is part of them.
+///
+/// ```swift
+/// var settings = ServiceSettings(isForDevelopment: false)
+/// settings.limits.recordsPerPage = 100
+/// settings.accounts.signUp = .open
+/// let service = CloudService(storage: storage, settings: settings)
+/// ```
 public struct ServiceSettings: Sendable {
     /// The limits that the service enforces.
     public var limits: Limits

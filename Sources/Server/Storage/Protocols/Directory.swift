@@ -1,6 +1,16 @@
 import StratusRecords
 
 /// The databases of one service and the small directory beside them.
+///
+/// ```swift
+/// func zoneCount(in storage: any StorageEngine) async throws -> Int {
+///     var count = 0
+///     for address in try await storage.databases() {
+///         count += try await storage.store(for: address).read { try $0.zones().count }
+///     }
+///     return count
+/// }
+/// ```
 public protocol StorageEngine: Sendable {
     /// What the service keeps apart from its databases; one directory for all containers.
     var directory: any Directory { get }

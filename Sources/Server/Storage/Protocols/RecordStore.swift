@@ -18,6 +18,11 @@ import StratusRecords
 ///    become visible; no number is skipped and none is used twice, also after a rolled-back write.
 /// 6. **Epochs.** Every version is taken in an epoch. Two stores that were once the same, such as copies of a file,
 /// never take versions in the same epoch.
+///
+/// ```swift
+/// let trips = try await store.write { try $0.createZone(named: "Trips", hasFeed: true) }
+/// let names = try await store.read { try $0.zones().map(\.name) }
+/// ```
 public protocol RecordStore: Sendable {
     /// The address of the database whose records these are.
     var address: DatabaseAddress { get }

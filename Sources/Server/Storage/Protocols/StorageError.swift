@@ -1,6 +1,14 @@
 import StratusRecords
 
 /// Why a storage engine failed.
+///
+/// ```swift
+/// do {
+///     try await store.write { try $0.createZone(named: "Trips", hasFeed: true) }
+/// } catch let error as StorageError where error.code == .diskFull {
+///     print(error.message)
+/// }
+/// ```
 public struct StorageError: Error, Sendable {
     /// The kind of failure. More may be added.
     public struct Code: RawRepresentable, Hashable, Sendable {

@@ -2,6 +2,11 @@
 ///
 /// StratusServer translates it to HTTP and StratusClient to `CKError`. StratusStorage translates SQL errors, which
 /// become errors of this type in StratusService.
+///
+/// ```swift
+/// let error = ServiceError(.notFound, "There is no record hut-3; fetch the zone's changes.")
+/// print(error.code.rawValue, error.reason)
+/// ```
 public struct ServiceError: Error, Hashable, Sendable {
     /// A code of the protocol. The set is open: a client must be able to handle a code that it does not know.
     public struct Code: RawRepresentable, Hashable, Sendable {

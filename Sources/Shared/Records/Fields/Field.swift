@@ -1,4 +1,10 @@
 /// A named value of a record.
+///
+/// ```swift
+/// let beds = Field(name: "beds", value: .int64(24))
+/// let tags = Field(name: "tags", value: .stringList(["hut", "lake"]))
+/// let nothing = Field(name: "notes", value: nil)
+/// ```
 public struct Field: Hashable, Sendable {
     /// The name of the field, unique in its record; see ``Names/isIdentifier(_:)``.
     public var name: String

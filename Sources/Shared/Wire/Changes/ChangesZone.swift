@@ -1,6 +1,11 @@
 import StratusRecords
 
 /// `changes/zone`: what changed in zones since their tokens.
+///
+/// ```swift
+/// let request = ChangesZone.Request(zones: [.init(zoneID: ZoneIDDictionary(zoneName: "Trips"))])
+/// let answer = try readWire(ChangesZone.Answer.self, from: body)
+/// ```
 public enum ChangesZone: Endpoint {
     public static let path = "changes/zone"
 

@@ -3,9 +3,13 @@ import StratusRecords
 /// A JSON object of the protocol whose members are listed once, for reading and for writing.
 ///
 /// ```swift
-/// extension ZoneIDDictionary: WireObject {
-///     public mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
-///         try coder.required("zoneName", &zoneName)
+/// struct Session: WireObject {
+///     var deviceID = ""
+///     var lastUsedMilliseconds: Int64?
+///
+///     mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+///         try coder.required("deviceID", &deviceID)
+///         try coder.optional("lastUsed", &lastUsedMilliseconds)
 ///     }
 /// }
 /// ```

@@ -1,6 +1,13 @@
 import StratusRecords
 
 /// `records/modify`: saves and deletes records.
+///
+/// ```swift
+/// let request = RecordsModify.Request(
+///     operations: [.init(.create, RecordDictionary(recordName: "hut-3", recordType: "Hut"))],
+///     zoneID: ZoneIDDictionary(zoneName: "Trips"))
+/// let body = wireBytes(of: request)
+/// ```
 public enum RecordsModify: Endpoint {
     public static let path = "records/modify"
 

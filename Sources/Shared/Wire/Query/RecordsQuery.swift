@@ -1,6 +1,12 @@
 import StratusRecords
 
 /// `records/query`: finds records by their fields, page by page.
+///
+/// ```swift
+/// var request = RecordsQuery.Request(query: QueryDictionary(recordType: "Hut"), resultsLimit: 50)
+/// let answer = try readWire(RecordsQuery.Answer.self, from: body)
+/// request.continuationMarker = answer.continuationMarker  // for the next page
+/// ```
 public enum RecordsQuery: Endpoint {
     public static let path = "records/query"
 

@@ -1,6 +1,12 @@
 import StratusRecords
 
 /// A record as the protocol writes it.
+///
+/// ```swift
+/// let hut = RecordDictionary(
+///     recordName: "hut-3", recordType: "Hut",
+///     fields: .values([Field(name: "beds", value: .int64(24))]))
+/// ```
 public struct RecordDictionary: Hashable, Sendable {
     /// Nil in a request asks the service for a name.
     public var recordName: String?
@@ -99,6 +105,17 @@ public enum RecordFields: Hashable, Sendable {
 }
 
 /// The state of one record in an answer: it exists, was deleted, or failed.
+///
+/// ```swift
+/// let answer = try readWire(RecordsLookup.Answer.self, from: body)
+/// for result in answer.records {
+///     switch result {
+///     case .record(let record): print(record.recordName ?? "")
+///     case .deleted(let tombstone): print(tombstone.recordName, "is deleted")
+///     case .failure(let failure): print(failure.error.reason)
+///     }
+/// }
+/// ```
 public enum RecordResult: Hashable, Sendable {
     /// The record exists, in this state.
     case record(RecordDictionary)

@@ -52,6 +52,21 @@ public typealias WireValue = WireReadable & WireWritable & Hashable & Sendable
 ///
 /// The same two types are used by the service, by HTTP and by the in-process transport, so that there is only one
 /// definition of each.
+///
+/// ```swift
+/// enum HutsCount: Endpoint {
+///     struct Answer: WireObject, Hashable, Sendable {
+///         var count: Int64 = 0
+///
+///         mutating func members<C: WireCoder & ~Copyable>(_ coder: inout C) throws(C.Failure) {
+///             try coder.required("count", &count)
+///         }
+///     }
+///
+///     typealias Request = EmptyBody
+///     static let path = "huts/count"
+/// }
+/// ```
 public protocol Endpoint: Sendable {
     /// The typed body of a request; ``EmptyBody`` where a body has no meaning.
     associatedtype Request: WireValue

@@ -2,6 +2,12 @@ import StratusWire
 import Synchronization
 
 /// How often each fault occurred with each operation.
+///
+/// ```swift
+/// let table = FaultTable()
+/// for seed: UInt64 in 1...100 { _ = Simulation.run(seed: seed, table: table) }
+/// print(table.text)
+/// ```
 public final class FaultTable: Sendable {
     private let counts = Mutex<[String: [String: Int]]>([:])
 

@@ -8,6 +8,11 @@ import StratusWire
 ///
 /// The product contains none of them: the content of requests, of answers, and of a file at its next opening, and the
 /// choice of the resolver, are changed from outside.
+///
+/// ```swift
+/// let outcome = Simulation.run(seed: 7, mutation: .keepsServerRecords)
+/// print(outcome.violations.isEmpty ? "This seed does not find it." : "found")
+/// ```
 public enum Mutation: String, CaseIterable, Sendable {
     /// S1: the file does not note that a batch was in progress when the process ended.
     case forgetsUnansweredSaves = "S1"

@@ -1,0 +1,3 @@
+import ShoppingWeb
+
+private var device: PageDevice { fatalError() }

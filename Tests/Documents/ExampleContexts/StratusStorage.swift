@@ -1,0 +1,5 @@
+import StratusRecords
+import StratusStorage
+
+private var address: DatabaseAddress { fatalError() }
+private var store: any RecordStore { fatalError() }

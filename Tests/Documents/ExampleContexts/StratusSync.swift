@@ -1,0 +1,6 @@
+import CloudKit
+import StratusCache
+import StratusRecords
+import StratusSync
+
+private var path: String { fatalError() }
