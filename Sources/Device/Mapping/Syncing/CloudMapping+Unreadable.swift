@@ -87,10 +87,10 @@ extension MappingError {
     /// The error of records that cannot be read, by name; nil if there are none.
     static func unreadable(_ errors: [String: CKError]) -> MappingError? {
         guard let name = errors.keys.min() else { return nil }
-        let records = errors.count == 1 ? "record \(name) has" : "record \(name) and \(errors.count - 1) more have"
+        let others = errors.count == 1 ? " has" : " and \(errors.count - 1) more have"
         return MappingError(
             .unreadable,
-            "The \(records) fields that this version of the app cannot read; all others were synced. Update the app, or save the record again.",
+            "The record \(name)\(others) fields that this version of the app cannot read; all others were synced. Update the app, or save the record again.",
             cause: errors[name])
     }
 }
