@@ -164,7 +164,13 @@ public final class CloudMapping: Sendable {
     ///
     /// - Throws: ``MappingError`` `otherAccount`, and the service's errors.
     func prepare() async throws {
-        try await checkAccount()
+        if try await checkAccount() == nil, source.learnsUserByExchange,
+            ledger.value("user") != nil
+        {
+            // The cache was emptied. What is saved there before it knows its user may be sent for another one.
+            try await source.exchange()
+            try await checkAccount()
+        }
         guard ledger.value("prepared") == nil else { return }
         try await source.prepare()
         if !source.tellsDeletions { try await registerDevice() }
@@ -173,8 +179,10 @@ public final class CloudMapping: Sendable {
 
     /// - Throws: ``MappingError`` `otherAccount` if the objects are another user's: a sync would treat them as deleted, or
     ///   save them in the account of the user who is signed in.
-    func checkAccount() async throws {
-        guard let user = try await source.userRecordName() else { return }
+    /// - Returns: the user who is signed in; nil for public records, and if it is not known yet.
+    @discardableResult
+    func checkAccount() async throws -> String? {
+        guard let user = try await source.userRecordName() else { return nil }
         if let owner = ledger.value("user"), owner != user {
             throw MappingError(
                 .otherAccount,
@@ -182,6 +190,7 @@ public final class CloudMapping: Sendable {
                     + " Set up a mapping with another file and store.")
         }
         try ledger.set("user", user)
+        return user
     }
 }
 

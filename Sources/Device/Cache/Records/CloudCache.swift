@@ -169,6 +169,8 @@ public final class CloudCache: Sendable {
     ///
     /// Waits for reads and writes of other threads. Then the file can be copied, moved or replaced, unless another cache
     /// or process has it open. A call from within a read or write does not wait; the file is closed when that one ends.
+    /// Do not call it on a thread for which a read or write of yours waits, such as the main thread for a resolver that
+    /// runs a part of its work there: both would wait for each other.
     public func close() throws {
         endWatching()
         cachedAssets.end()

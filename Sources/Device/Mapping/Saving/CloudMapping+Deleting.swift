@@ -73,8 +73,20 @@ extension CloudMapping {
         }
         // Only a record's creator may delete it, so the record stays, and the deletion is not tried again.
         try ledger.setDeleted(type, deleted + refused, isPending: false)
+        if let kind = entityType(named: type) { try await noteKept(kind, refused) }
         log.debug("deleted", metadata: ["type": "\(type)", "records": "\(deleted)"])
         try check(results)
+    }
+
+    /// Notes that records exist which the service did not delete: objects that refer to them keep their references.
+    private func noteKept<E: CloudEntity>(_ type: E.Type, _ names: [String]) async throws {
+        guard !names.isEmpty else { return }
+        let records = try await source.records(named: names, withFiles: false).records
+        let known = records.mapValues { record in
+            SyncLedger.Known(
+                changed: E.cloudMap.changeMilliseconds(of: record), tag: record.recordChangeTag)
+        }
+        try ledger.setKnown(E.recordTypeName, known)
     }
 
     /// Deletes the entries of objects that were not deleted: other devices would remove their objects.

@@ -112,8 +112,10 @@ struct MappedCacheTests {
         try cache.close()
     }
 
-    /// The cache's file was emptied for the next user; the objects and the mapping's file are the former user's.
-    @Test func objectsOfTheFormerUserAreNotSyncedForTheNextUser() async throws {
+    /// The cache's file was emptied for the next user; the objects and the mapping's file are the former user's. Without
+    /// a network the cache does not know the next user yet.
+    @Test(arguments: [false, true])
+    func objectsOfTheFormerUserAreNotSyncedForTheNextUser(isOffline: Bool) async throws {
         let cloud = TestCloud()
         let types: [any CloudEntity.Type] = [Person.self, Home.self, Course.self]
         let cached = try await CachedPhone(cloud, types)
@@ -128,6 +130,13 @@ struct MappedCacheTests {
         let unsent = Home()
         unsent.edit { $0.road = "Hill Road" }
         homes.insert(unsent)
+        if isOffline {
+            cached.link.transport.isOffline = true
+            await #expect(throws: CacheError.self) { try await mapping.syncEntities() }
+            await #expect(throws: CacheError.self) { try await mapping.save(unsent) }
+            #expect(try await cache.pendingRecordIDs().isEmpty)
+            cached.link.transport.isOffline = false
+        }
         for _ in 0..<2 {
             let error = await #expect(throws: MappingError.self) {
                 try await mapping.syncEntities()

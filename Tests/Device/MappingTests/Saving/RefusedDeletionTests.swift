@@ -43,4 +43,23 @@ struct RefusedDeletionTests {
         try await phone.sync()
         #expect(phone.person("Anna") != nil && phone.person("Bea") != nil)
     }
+
+    /// The record stays, so objects that refer to it keep their references.
+    @Test func refusedDeletionLeavesReferencesToTheRecord() async throws {
+        let phone = try await MappedDevice(cloud, "phone", user: "alice", scope: .public)
+        let tablet = try await MappedDevice(cloud, "tablet", user: "bob", scope: .public)
+        let home = phone.addHome("Lake Road")
+        for device in [phone, tablet] { try await device.sync() }
+        let copy = try #require(tablet.store.memory.objects(Home.self).first)
+        let bea = tablet.addPerson("Bea") { $0.home = copy }
+        try await tablet.sync()
+        tablet.store.memory.remove(copy)
+        await #expect(throws: CKError.self) { try await tablet.mapping.delete(copy) }
+        bea.edit { $0.age = 31 }
+        try await tablet.sync()
+        let record = try await tablet.record(bea.syncID)
+        #expect(record["age"] == 31)
+        let reference = record.object(forKey: "address") as? CKRecord.Reference
+        #expect(reference?.recordID.recordName == home.syncID)
+    }
 }
