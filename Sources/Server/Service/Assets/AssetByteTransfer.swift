@@ -259,7 +259,9 @@ struct AssetByteTransfer: Sendable {
             generation: UnclaimedUploads.generation(
                 of: address.user, in: address.database, random: world.randomNumber()))
         try await writer.keep(as: blob, atMilliseconds: now)
-        return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
+        return AssetRow(
+            blob: blob, sizeBytes: sizeBytes,
+            touchedMilliseconds: AssetRow.uploadMilliseconds(at: now))
     }
 
     /// Opens an asset for a caller who has its address.

@@ -73,7 +73,8 @@ final class UnclaimedUploads: Sendable {
         return max(0, (freeBytes - unclaimed.values.reduce(0, +)) / 2)
     }
 
-    /// A user's uploads, also those that the database has from before they were counted here.
+    /// A user's uploads, also those that the database has from before they were counted here. Assets of deleted records
+    /// are not among them.
     private func restored(
         _ key: Key, _ reader: any StoreReader, _ work: RequestWork
     ) throws -> Uploads {
@@ -83,7 +84,10 @@ final class UnclaimedUploads: Sendable {
         work.add(recordsRead: stored.count)
         return uploads.withLock { uploads in
             var own = uploads[key] ?? Uploads()
-            for asset in stored { own.sizes[asset.blob.sha256] = asset.sizeBytes }
+            // Assets of deleted records stay for two days: counting them would stop a user who deletes many.
+            for asset in stored where asset.isNewUpload {
+                own.sizes[asset.blob.sha256] = asset.sizeBytes
+            }
             own.isRestored = true
             uploads[key] = own
             return own
