@@ -177,6 +177,22 @@ import Testing
         #expect((1...15).contains(lookups), "\(lookups)")
     }
 
+    /// A deleted zone keeps its row, which a list reads too.
+    @Test func listOfZonesCostsEachDeletedZone() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        for start in [0, 400] {
+            for kind in [ZonesModify.Kind.create, .delete] {
+                _ = try await alice.ask(
+                    ZonesModify.self,
+                    .init(operations: (start..<start + 400).map { .init(kind, zone("zone\($0)")) }))
+                world.advance(seconds: 60)
+            }
+        }
+        let lists = await answered(ZonesList.self, .init(), by: alice, in: .private)
+        #expect((1...9).contains(lists), "\(lists)")
+    }
+
     /// Otherwise a fetch of a type without records would read a zone page by page for nothing.
     @Test func changesOfOtherTypesAreCharged() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
