@@ -175,6 +175,8 @@ import Testing
         let lookups = await answered(
             ZonesLookup.self, .init((0..<400).map { zone("zone\($0)") }), by: alice, in: .private)
         #expect((1...15).contains(lookups), "\(lookups)")
+        let changes = await answered(ChangesDatabase.self, .init(), by: alice, in: .private)
+        #expect((1...25).contains(changes), "\(changes)")
     }
 
     /// A deleted zone keeps its row, which a list reads too.
