@@ -225,6 +225,7 @@ import Testing
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let bob = try await world.person("bob")
         try await bob.modify([hut(.create, "own")])
+        var links: [String] = []
         for number in 0..<60 {
             let owner = try await world.person("owner\(number)", with: "Trips")
             let made = try await owner.modify(
@@ -232,14 +233,18 @@ import Testing
                     hut(.create, "root", type: "Trail"),
                     share(.create, "S", of: "root", permission: .readOnly),
                 ], in: "Trips")
-            #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+            links.append(made[1].record?.shortGUID ?? "")
+            #expect(try await bob.accept(links[number]).error == nil)
             world.advance(seconds: 1)
         }
         let query = RecordsQuery.Request(query: .init(recordType: "Hut"), isZoneWide: true)
+        let resolving = RecordsResolve.Request(
+            links.map { .init(value: $0, shouldFetchRootRecord: false) })
         let counts = [
             await answered(ChangesDatabase.self, .init(), by: bob, in: .shared),
             await answered(ZonesList.self, .init(), by: bob, in: .shared),
             await answered(RecordsQuery.self, query, by: bob, in: .shared),
+            await answered(RecordsResolve.self, resolving, by: bob, in: .public),
         ]
         #expect(counts.allSatisfy((1...9).contains), "\(counts)")
     }
