@@ -94,10 +94,16 @@ struct AssetByteTransfer: Sendable {
 
     /// The bytes that a database's quota leaves to the user of an address.
     func freeAssetBytes(at address: UploadAddress) async throws -> UploadRoom {
-        try await databases.store(for: address.database).read { reader in
+        let mark = try await uploaderMark(of: address)
+        return try await databases.store(for: address.database).read { reader in
             var lookedUp: Set<[UInt8]> = []
-            return try room(at: address, reader, lookedUp: &lookedUp)
+            return try room(at: address, mark, reader, lookedUp: &lookedUp)
         }
+    }
+
+    private func uploaderMark(of address: UploadAddress) async throws -> UInt32 {
+        UnclaimedUploads.mark(
+            of: address.user, in: address.database, try await signerSource.signer())
     }
 
     /// The sender's uploads that no record has, if there are so many that they must be looked up. In the transaction of
@@ -106,17 +112,19 @@ struct AssetByteTransfer: Sendable {
         before new: AssetRow, at address: UploadAddress, in store: any RecordStore
     ) async throws -> Set<[UInt8]> {
         guard address.database.owner != address.user else { return [] }
+        let mark = try await uploaderMark(of: address)
         return try await store.read { reader in
             var lookedUp: Set<[UInt8]> = []
             if try reader.asset(new.blob.sha256) == nil {
-                _ = try room(at: address, reader, lookedUp: &lookedUp)
+                _ = try room(at: address, mark, reader, lookedUp: &lookedUp)
             }
             return lookedUp
         }
     }
 
     private func room(
-        at address: UploadAddress, _ reader: any StoreReader, lookedUp: inout Set<[UInt8]>
+        at address: UploadAddress, _ mark: UInt32, _ reader: any StoreReader,
+        lookedUp: inout Set<[UInt8]>
     ) throws -> UploadRoom {
         let database = address.database
         let quota = Quota(
@@ -124,7 +132,7 @@ struct AssetByteTransfer: Sendable {
             assetBytes: try reader.assetBytes)
         let work = RequestWork()
         let bytes = try unclaimedUploads.room(
-            for: address.user, in: database, freeBytes: quota.freeAssetBytes,
+            for: address.user, marked: mark, in: database, freeBytes: quota.freeAssetBytes,
             largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
             charge(.user(address.user, in: database.containerAddress), cost: work.cost)
@@ -159,10 +167,11 @@ struct AssetByteTransfer: Sendable {
         let database = address.database
         let store = try await databases.store(for: database)
         let lookedUp = try await lookedUpUploads(before: new, at: address, in: store)
+        let mark = try await uploaderMark(of: address)
         let admission: Result<AssetRow, ServiceError> = try await store.write { writer in
             if try writer.asset(new.blob.sha256) == nil {
                 var known = lookedUp
-                let room = try room(at: address, writer, lookedUp: &known)
+                let room = try room(at: address, mark, writer, lookedUp: &known)
                 guard new.sizeBytes <= room.bytes else {
                     return .failure(room.refusal(ofBytes: new.sizeBytes))
                 }
@@ -257,9 +266,12 @@ struct AssetByteTransfer: Sendable {
         let blob = BlobName(
             sha256: Array(digest.finalize()),
             generation: UnclaimedUploads.generation(
-                of: address.user, in: address.database, random: world.randomNumber()))
+                of: address.user, marked: try await uploaderMark(of: address),
+                in: address.database, random: world.randomNumber()))
         try await writer.keep(as: blob, atMilliseconds: now)
-        return AssetRow(blob: blob, sizeBytes: sizeBytes, touchedMilliseconds: now)
+        return AssetRow(
+            blob: blob, sizeBytes: sizeBytes,
+            touchedMilliseconds: AssetRow.uploadMilliseconds(at: now))
     }
 
     /// Opens an asset for a caller who has its address.

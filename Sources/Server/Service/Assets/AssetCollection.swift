@@ -71,7 +71,10 @@ struct AssetCollector: Sendable {
         let now = world.nowMilliseconds()
         let limit = limits.assetsPerCollection
         // For assets that were released since the last collection, the time counts from now.
-        try await store.write { try $0.touchUnreferencedAssets(atMilliseconds: now) }
+        try await store.write {
+            try $0.touchUnreferencedAssets(
+                atMilliseconds: AssetRow.releaseMilliseconds(at: now))
+        }
         let cutoff = now - Int64(limits.unreferencedAssetSeconds * 1_000)
         while !Task.isCancelled {
             // Rows first: a crash in between leaves a blob without a row, never a row without its blob.

@@ -1,4 +1,3 @@
-import Crypto
 import StratusRecords
 import StratusRuntime
 import StratusStorage
@@ -35,19 +34,21 @@ final class UnclaimedUploads: Sendable {
     /// How many bytes the next asset may have.
     ///
     /// - Parameters:
+    ///   - mark: The user's mark in the generations of blobs.
     ///   - freeBytes: What the database's quota leaves.
     ///   - largestBytes: What an asset may have.
     ///   - work: Is charged for the assets that were looked up.
     ///   - lookedUp: The digests of uploads that a moment ago no record had: they are not looked up again. Returns those
     ///     that no record has, if they were looked up.
     func room(
-        for user: String, in database: DatabaseAddress, freeBytes: Int64, largestBytes: Int64,
-        _ reader: any StoreReader, _ work: RequestWork, lookedUp: inout Set<[UInt8]>
+        for user: String, marked mark: UInt32, in database: DatabaseAddress, freeBytes: Int64,
+        largestBytes: Int64, _ reader: any StoreReader, _ work: RequestWork,
+        lookedUp: inout Set<[UInt8]>
     ) throws -> Int64 {
         // A full database has no room, whatever the uploads are.
         guard database.owner != user, freeBytes > 0 else { return freeBytes }
         let key = Key(database: database, user: user)
-        let own = try restored(key, reader, work)
+        let own = try restored(key, mark, reader, work)
         guard !own.sizes.isEmpty else { return freeBytes }
         let known = own.sizes
         let knownBytes = known.values.reduce(0, +)
@@ -73,17 +74,21 @@ final class UnclaimedUploads: Sendable {
         return max(0, (freeBytes - unclaimed.values.reduce(0, +)) / 2)
     }
 
-    /// A user's uploads, also those that the database has from before they were counted here.
+    /// A user's uploads, also those that the database has from before they were counted here. Assets of deleted records
+    /// are not among them.
     private func restored(
-        _ key: Key, _ reader: any StoreReader, _ work: RequestWork
+        _ key: Key, _ mark: UInt32, _ reader: any StoreReader, _ work: RequestWork
     ) throws -> Uploads {
         if let own = uploads.withLock({ $0[key] }), own.isRestored { return own }
         let stored = try reader.unreferencedAssets(
-            generationPrefix: Self.mark(of: key.user), limit: Self.assetsPerUser)
+            generationPrefix: mark, limit: Self.assetsPerUser)
         work.add(recordsRead: stored.count)
         return uploads.withLock { uploads in
             var own = uploads[key] ?? Uploads()
-            for asset in stored { own.sizes[asset.blob.sha256] = asset.sizeBytes }
+            // Assets of deleted records stay for two days: counting them would stop a user who deletes many.
+            for asset in stored where asset.isNewUpload {
+                own.sizes[asset.blob.sha256] = asset.sizeBytes
+            }
             own.isRestored = true
             uploads[key] = own
             return own
@@ -92,13 +97,18 @@ final class UnclaimedUploads: Sendable {
 
     /// The generation of an uploaded blob. In a database that is not the user's own, its first half says who uploaded it.
     static func generation(
-        of user: String, in database: DatabaseAddress, random: UInt64
+        of user: String, marked mark: UInt32, in database: DatabaseAddress, random: UInt64
     ) -> UInt64 {
-        database.owner == user ? random : UInt64(mark(of: user)) << 32 | random & 0xFFFF_FFFF
+        database.owner == user ? random : UInt64(mark) << 32 | random & 0xFFFF_FFFF
     }
 
-    private static func mark(of user: String) -> UInt32 {
-        SHA256.hash(data: Array(user.utf8)).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    /// A user's mark in the generations of a database's blobs. Everyone who has an asset's address can read it there, so
+    /// only the service can compute it: a hash of the name alone would tell them who uploaded the asset.
+    static func mark(
+        of user: String, in database: DatabaseAddress, _ signer: TokenSigner
+    ) -> UInt32 {
+        signer.code(of: ChangeToken.mark(of: database) + Array(user.utf8), for: .uploader)
+            .prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// Counts an uploaded asset, unless a record has it already.

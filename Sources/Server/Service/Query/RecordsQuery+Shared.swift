@@ -40,7 +40,7 @@ extension RecordsQuery {
             var part = request
             part.continuationMarker = start?.owner == owner ? start?.marker : nil
             if start?.owner == owner, start?.marker == nil { continue }
-            database.chargeForOwner()
+            database.context.chargeForOwner()
             let page: Answer
             do {
                 page = try await answer(part, in: database.context.viewing(owner), stores)

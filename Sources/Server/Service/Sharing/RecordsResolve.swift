@@ -36,9 +36,11 @@ extension RequestContext {
         try checkShortGUIDs(request)
         let person = try await participantIdentity(in: directory)
         var results: [Result<Outcome, ShortGUIDFailure>] = []
+        var owners: Set<String> = []
         for asked in request.items {
             do {
                 let link = try await ShareLink(asked.value, in: self, directory, databases)
+                if owners.insert(link.owner).inserted { chargeForOwner() }
                 let followed = FollowedLink(
                     asked: asked, link: link, person: person.following(asked))
                 results.append(.success(try await follow(followed)))

@@ -33,14 +33,6 @@ struct SharedDatabase: Sendable {
         Set(try await zones().map(\.owner))
     }
 
-    /// Looking into another owner's database costs as much as reading this many records: it may have to be opened.
-    private static let recordsPerOwner = 16
-
-    /// Charges the request for looking into an owner's database.
-    func chargeForOwner() {
-        context.work.add(recordsRead: Self.recordsPerOwner)
-    }
-
     func store(of owner: String) async throws -> any RecordStore {
         try await databases.privateStore(of: owner, in: context.address)
     }
@@ -82,7 +74,7 @@ struct SharedDatabase: Sendable {
             parts[owner, default: []].append(index)
         }
         for owner in order {
-            chargeForOwner()
+            context.chargeForOwner()
             let indices = parts[owner] ?? []
             let part = try await answer(context.viewing(owner), indices.map { items[$0] })
             for (index, result) in zip(indices, part) { results[index] = result }
@@ -131,7 +123,7 @@ struct SharedDatabase: Sendable {
         var states: [SharedZoneRow] = []
         context.work.add(recordsRead: zones.count)
         for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {
-            chargeForOwner()
+            context.chargeForOwner()
             let view = context.viewing(owner)
             let names = rows.map(\.name)
             let seen = try await store(of: owner).read { reader in
@@ -155,5 +147,15 @@ struct SharedDatabase: Sendable {
             }
         }
         return states
+    }
+}
+
+extension RequestContext {
+    /// Looking into another owner's database costs as much as reading this many records: it may have to be opened.
+    private static let recordsPerOwner = 16
+
+    /// Charges the request for looking into an owner's database.
+    func chargeForOwner() {
+        work.add(recordsRead: Self.recordsPerOwner)
     }
 }

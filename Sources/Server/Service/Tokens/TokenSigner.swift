@@ -27,6 +27,7 @@ struct TokenSigner: Sendable {
         case fileChecksum = 33
         case referenceChecksum = 34
         case wrappingKey = 35
+        case uploader = 36
     }
 
     private static let codeBytes = 16

@@ -17,7 +17,8 @@ extension ZonesList: ServedEndpoint {
         return try await databases.store(for: address).read { reader in
             let tokens = call.context.changeTokens(signer, of: address, reader)
             let zones = try reader.zones()
-            call.context.work.add(recordsRead: zones.count)
+            // The rows of deleted zones are read too.
+            call.context.work.add(recordsRead: try reader.zoneCount())
             return Answer(
                 try zones.map { row in
                     var zone = try ZoneDictionary(row, in: call.context, tokens: tokens)

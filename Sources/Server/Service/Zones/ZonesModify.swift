@@ -129,6 +129,8 @@ private struct ZoneChanges {
     let context: RequestContext
     /// The short GUIDs of shares that were in deleted zones.
     private(set) var endedLinks: [String] = []
+    /// How many zones the database has, once they were counted for the request: that reads the rows of deleted zones too.
+    private var zoneCount: Int?
 
     init(context: RequestContext) {
         self.context = context
@@ -153,7 +155,7 @@ private struct ZoneChanges {
 
     /// By Apple's page about the scope: a request is refused when it names another scope than the zone has, or none
     /// because its client knows no scopes.
-    private func create(
+    private mutating func create(
         _ name: String, _ scope: ZoneEncryptionScope, in records: inout RecordWriter
     ) throws -> ZoneRow {
         let writer = records.transaction
@@ -166,7 +168,9 @@ private struct ZoneChanges {
                 "The zone's name is not valid; it has 1 to 255 ASCII characters and no leading underscore."
             )
         }
-        guard try writer.zones().count < context.limits.zonesPerDatabase else {
+        let count = try zoneCount ?? writer.zones().count
+        zoneCount = count
+        guard count < context.limits.zonesPerDatabase else {
             throw ServiceError.overLimit(
                 "The database has \(context.limits.zonesPerDatabase) zones, the most allowed; delete some"
                     + " first.")
@@ -180,7 +184,9 @@ private struct ZoneChanges {
                 deleted one.
                 """)
         }
-        return try records.create(name, encryptionScope: scope)
+        let zone = try records.create(name, encryptionScope: scope)
+        zoneCount = count + 1
+        return zone
     }
 
     /// How many zones a database may have had for each that it may have: deleted ones keep their rows for good, so that
@@ -199,6 +205,7 @@ private struct ZoneChanges {
             zone.generation <= generation ?? .max
         else { return }
         endedLinks += try records.remove(zone, reason: .deleted)
+        zoneCount = zoneCount.map { $0 - 1 }
     }
 }
 

@@ -9,8 +9,11 @@ extension SQLiteTransaction {
         """
 
     func zones() throws -> [ZoneRow] {
-        try statement("SELECT \(Self.columns) FROM zone WHERE deletion IS NULL ORDER BY name")
-            .all { try Self.zone($0).row }
+        // The index of names would look up each row of a deleted zone: reading the table takes a tenth of that time.
+        try statement(
+            "SELECT \(Self.columns) FROM zone NOT INDEXED WHERE deletion IS NULL ORDER BY name"
+        )
+        .all { try Self.zone($0).row }
     }
 
     func zoneCount() throws -> Int {

@@ -21,6 +21,22 @@ public struct AssetRow: Hashable, Sendable {
     }
 }
 
+/// Times say whether a record has held an asset since it was last uploaded: that of an upload is even, and that of an asset
+/// that was found unreferenced later is odd.
+extension AssetRow {
+    /// The time of an upload, at most a millisecond earlier.
+    package static func uploadMilliseconds(at milliseconds: Int64) -> Int64 { milliseconds & ~1 }
+
+    /// The time at which assets are found unreferenced, at most a millisecond later.
+    package static func releaseMilliseconds(at milliseconds: Int64) -> Int64 { milliseconds | 1 }
+
+    /// Whether no record has held the asset since it was last uploaded.
+    package var isNewUpload: Bool {
+        guard references == 0, let touchedMilliseconds else { return false }
+        return touchedMilliseconds & 1 == 0
+    }
+}
+
 /// Reads a database's assets.
 public protocol AssetReader {
     /// The asset of this content.

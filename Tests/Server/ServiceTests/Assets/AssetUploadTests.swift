@@ -238,27 +238,41 @@ import Testing
     /// Otherwise each restart would let a user take half of what is free once more.
     @Test func uploadsWithoutARecordAreCountedAfterARestart() async throws {
         let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
-        func world() -> World {
-            World(
-                storage,
-                limits: .with {
-                    $0.publicAssetBytes = 1_000
-                    $0.assetBytes = 1_000
-                })
-        }
-        let first = world()
+        let first = smallWorld(storage)
         _ = try await first.person("bob")
         let before = try await first.person("alice")
         for content: UInt8 in [1, 2] {
             _ = try await before.upload([UInt8](repeating: content, count: 250), scope: .public)
         }
-        let restarted = world()
+        let restarted = smallWorld(storage)
         let (alice, bob) = try await (restarted.person("alice"), restarted.person("bob"))
         let refused = await #expect(throws: RequestFailure.self) {
             try await alice.upload([3], scope: .public)
         }
         #expect(refused?.error.reason.contains("uploads that no record has yet") == true)
         _ = try await bob.upload([UInt8](repeating: 4, count: 400), scope: .public)
+    }
+
+    /// Otherwise a user who deletes many records could not upload for two days after a restart.
+    @Test func assetsOfDeletedRecordsAreNotCountedAfterARestart() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let first = smallWorld(storage)
+        let before = try await first.person("alice")
+        let receipt = try await before.upload([UInt8](repeating: 1, count: 500), scope: .public)
+        try await before.modify([hut(.create, "a", [photo(receipt)])], scope: .public)
+        try await before.modify([hut(.forceDelete, "a")], scope: .public)
+        await first.service.collectAssets()
+        let alice = try await smallWorld(storage).person("alice")
+        _ = try await alice.upload([UInt8](repeating: 2, count: 400), scope: .public)
+    }
+
+    private func smallWorld(_ storage: any StorageEngine) -> World {
+        World(
+            storage,
+            limits: .with {
+                $0.publicAssetBytes = 1_000
+                $0.assetBytes = 1_000
+            })
     }
 
     /// The row of the second upload may be written before the first upload has returned.

@@ -121,8 +121,8 @@ import Testing
             let room = try await store.read { reader in
                 var lookedUp: Set<[UInt8]> = []
                 return try uploads.room(
-                    for: "_a", in: database, freeBytes: 10_000, largestBytes: 1, reader, work,
-                    lookedUp: &lookedUp)
+                    for: "_a", marked: 1, in: database, freeBytes: 10_000, largestBytes: 1, reader,
+                    work, lookedUp: &lookedUp)
             }
             #expect(room == 10_000)
         }
@@ -141,7 +141,7 @@ import Testing
         let room = try await store.read { reader in
             var lookedUp: Set<[UInt8]> = []
             return try uploads.room(
-                for: "_a", in: database, freeBytes: 0, largestBytes: 1, reader, work,
+                for: "_a", marked: 1, in: database, freeBytes: 0, largestBytes: 1, reader, work,
                 lookedUp: &lookedUp)
         }
         #expect(room == 0 && work.cost == 0)
@@ -164,7 +164,7 @@ import Testing
         let found = try await store.read { reader in
             var lookedUp: Set<[UInt8]> = []
             _ = try uploads.room(
-                for: "_a", in: database, freeBytes: 10, largestBytes: 10, reader, before,
+                for: "_a", marked: 1, in: database, freeBytes: 10, largestBytes: 10, reader, before,
                 lookedUp: &lookedUp)
             return lookedUp
         }
@@ -174,11 +174,23 @@ import Testing
         let room = try await store.read { reader in
             var lookedUp = found
             return try uploads.room(
-                for: "_a", in: database, freeBytes: 10, largestBytes: 10, reader, inside,
+                for: "_a", marked: 1, in: database, freeBytes: 10, largestBytes: 10, reader, inside,
                 lookedUp: &lookedUp)
         }
         #expect(room == 3)
         #expect(inside.cost == 1.0 / 160)
+    }
+
+    /// Everyone who has an asset's address can read the blob's generation in it.
+    @Test func generationOfABlobDoesNotTellItsUploaderToOthers() {
+        let address = ContainerAddress(container: World.container, environment: .development)
+        let database = DatabaseAddress(address, .public)
+        let signer = TokenSigner(key: [1])
+        let mark = UnclaimedUploads.mark(of: "_a", in: database, signer)
+        #expect(mark == UnclaimedUploads.mark(of: "_a", in: database, signer))
+        #expect(mark != UnclaimedUploads.mark(of: "_a", in: database, TokenSigner(key: [2])))
+        let other = DatabaseAddress(address, .private(owner: "_b"))
+        #expect(mark != UnclaimedUploads.mark(of: "_a", in: other, signer))
     }
 
     // MARK: Announced lengths

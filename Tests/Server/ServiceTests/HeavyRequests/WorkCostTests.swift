@@ -175,6 +175,24 @@ import Testing
         let lookups = await answered(
             ZonesLookup.self, .init((0..<400).map { zone("zone\($0)") }), by: alice, in: .private)
         #expect((1...15).contains(lookups), "\(lookups)")
+        let changes = await answered(ChangesDatabase.self, .init(), by: alice, in: .private)
+        #expect((1...25).contains(changes), "\(changes)")
+    }
+
+    /// A deleted zone keeps its row, which a list reads too.
+    @Test func listOfZonesCostsEachDeletedZone() async throws {
+        let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
+        let alice = try await world.person("alice")
+        for start in [0, 400] {
+            for kind in [ZonesModify.Kind.create, .delete] {
+                _ = try await alice.ask(
+                    ZonesModify.self,
+                    .init(operations: (start..<start + 400).map { .init(kind, zone("zone\($0)")) }))
+                world.advance(seconds: 60)
+            }
+        }
+        let lists = await answered(ZonesList.self, .init(), by: alice, in: .private)
+        #expect((1...9).contains(lists), "\(lists)")
     }
 
     /// Otherwise a fetch of a type without records would read a zone page by page for nothing.
@@ -207,6 +225,7 @@ import Testing
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let bob = try await world.person("bob")
         try await bob.modify([hut(.create, "own")])
+        var links: [String] = []
         for number in 0..<60 {
             let owner = try await world.person("owner\(number)", with: "Trips")
             let made = try await owner.modify(
@@ -214,14 +233,18 @@ import Testing
                     hut(.create, "root", type: "Trail"),
                     share(.create, "S", of: "root", permission: .readOnly),
                 ], in: "Trips")
-            #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+            links.append(made[1].record?.shortGUID ?? "")
+            #expect(try await bob.accept(links[number]).error == nil)
             world.advance(seconds: 1)
         }
         let query = RecordsQuery.Request(query: .init(recordType: "Hut"), isZoneWide: true)
+        let resolving = RecordsResolve.Request(
+            links.map { .init(value: $0, shouldFetchRootRecord: false) })
         let counts = [
             await answered(ChangesDatabase.self, .init(), by: bob, in: .shared),
             await answered(ZonesList.self, .init(), by: bob, in: .shared),
             await answered(RecordsQuery.self, query, by: bob, in: .shared),
+            await answered(RecordsResolve.self, resolving, by: bob, in: .public),
         ]
         #expect(counts.allSatisfy { (1...9).contains($0) }, "\(counts)")
     }

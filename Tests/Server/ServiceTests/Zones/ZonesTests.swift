@@ -156,6 +156,22 @@ import Testing
         #expect(twice?.error.code == .badRequest)
     }
 
+    /// The zones are counted once for the request.
+    @Test func requestMayReplaceZonesUpToTheLimit() async throws {
+        let alice = try await World.alice { $0.zonesPerDatabase = 3 }
+        for name in ["A", "B"] { try await alice.makeZone(name) }
+        let answer = try await alice.ask(
+            ZonesModify.self,
+            .init(operations: [
+                .init(.create, zone("C")), .init(.delete, zone("A")), .init(.create, zone("D")),
+                .init(.delete, zone("E")), .init(.create, zone("F")),
+            ]))
+        #expect(
+            answer.items.map { $0.failure?.frameworkCode } == [
+                .limitExceeded, nil, nil, nil, .limitExceeded,
+            ])
+    }
+
     /// A deleted zone keeps its row, which no quota counts.
     @Test func zonesThatADatabaseHasHadAreLimited() async throws {
         let alice = try await World.alice { $0.zonesPerDatabase = 2 }
