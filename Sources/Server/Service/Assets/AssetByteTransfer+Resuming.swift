@@ -25,7 +25,7 @@ extension AssetByteTransfer {
     func keptBytes(of token: String) async throws -> Int64 {
         let (address, _) = try await uploadAddress(token)
         let name = Self.partialName(of: token, address)
-        let blobs = try await storage.blobs(for: address.database)
+        let blobs = try await databases.blobs(for: address.database)
         return try await blobs.partialBytes(of: name)[name.name] ?? 0
     }
 
@@ -33,8 +33,8 @@ extension AssetByteTransfer {
     func cancelUpload(_ token: String) async throws {
         let (address, _) = try await uploadAddress(token)
         let name = Self.partialName(of: token, address)
-        try await uploads.run(name) {
-            try await storage.blobs(for: address.database).partial(name).discard()
+        try await uploads.underWay.run(name) {
+            try await databases.blobs(for: address.database).partial(name).discard()
         }
     }
 
@@ -52,9 +52,9 @@ extension AssetByteTransfer {
         let sender = Throttle.Sender.user(address.user, in: database.containerAddress)
         try meter.checkTransfers(of: database.containerAddress, by: [sender])
         let name = Self.partialName(of: token, address)
-        let resumed: ResumeOutcome = try await uploads.run(for: address.user) {
-            try await uploads.run(name) {
-                let blobs = try await storage.blobs(for: database)
+        let resumed: ResumeOutcome = try await uploads.underWay.run(for: address.user) {
+            try await uploads.underWay.run(name) {
+                let blobs = try await databases.blobs(for: database)
                 var room = try await freeAssetBytes(at: address)
                 let kept = try await blobs.partialBytes(of: name)
                 guard kept[name.name] != nil || kept.count < limits.uploadsPerUser else {

@@ -13,14 +13,12 @@ struct AssetByteTransfer: Sendable {
     let limits: Limits
     let world: World
     let logger: Logger
-    let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
     /// Nil when every request counts as light.
     let heavy: HeavyRequests?
     let meter: RequestMeter
-    let uploads: UploadsUnderWay
-    let unclaimedUploads: UnclaimedUploads
+    let uploads: UserUploads
 
     /// Bytes that are written to the disk at a time.
     private static let bytesPerWrite = 512 * 1024
@@ -36,7 +34,7 @@ struct AssetByteTransfer: Sendable {
         try meter.checkTransfers(of: address.database.containerAddress, by: [sender])
         let room = try await freeAssetBytes(at: address)
         try checkSize(announcedBytes ?? 0, after: 0, room)
-        let row = try await uploads.run(for: address.user) {
+        let row = try await uploads.underWay.run(for: address.user) {
             // Hashing many bytes is heavy work, however small the pieces in which they come.
             try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
                 try await keep(body, at: address, room, by: sender)
@@ -123,7 +121,7 @@ struct AssetByteTransfer: Sendable {
             database.tenant, limits: limits, recordBytes: try reader.recordBytes,
             assetBytes: try reader.assetBytes)
         let work = RequestWork()
-        let bytes = try unclaimedUploads.room(
+        let bytes = try uploads.unclaimed.room(
             for: address.user, in: database, freeBytes: quota.freeAssetBytes,
             largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
@@ -136,7 +134,7 @@ struct AssetByteTransfer: Sendable {
     private func keep<Body: AsyncSequence>(
         _ body: Body, at address: UploadAddress, _ room: UploadRoom, by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
-        let blobs = try await storage.blobs(for: address.database)
+        let blobs = try await databases.blobs(for: address.database)
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
@@ -169,11 +167,11 @@ struct AssetByteTransfer: Sendable {
             }
             let stored = try writer.admit(new)
             // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
-            unclaimedUploads.add(stored, by: address.user, to: database)
+            uploads.unclaimed.add(stored, by: address.user, to: database)
             return .success(stored)
         }
         if case .success(let stored) = admission, stored.blob == new.blob { return stored }
-        let blobs = try await storage.blobs(for: database)
+        let blobs = try await databases.blobs(for: database)
         if case .success(let stored) = admission {
             try await refill(stored, from: new.blob, in: blobs)
         }
@@ -269,7 +267,7 @@ struct AssetByteTransfer: Sendable {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
             world.nowMilliseconds() < address.endMilliseconds,
-            let reader = try await storage.blobs(for: address.database).open(address.blob)
+            let reader = try await databases.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress
         try meter.checkTransfers(of: container, by: movers)

@@ -25,8 +25,7 @@ public final class ServiceComponents: Sendable {
     let longChanges: LongChanges
     let accountEnds: AccountEnds
     let tombstones: TombstonePurge
-    let uploads: UploadsUnderWay
-    let unclaimedUploads = UnclaimedUploads()
+    let uploads: UserUploads
     let errors: ErrorTranslation
     let memory: MemoryBudget
 
@@ -70,7 +69,8 @@ public final class ServiceComponents: Sendable {
         accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
         tombstones = TombstonePurge(
             limits: settings.limits, world: settings.world, logger: settings.logger)
-        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
+        uploads = UserUploads(
+            underWay: UploadsUnderWay(limit: settings.limits.uploadsPerUser))
         errors = ErrorTranslation(logger: settings.logger)
     }
 
