@@ -67,44 +67,31 @@ extension CKShare.ParticipantAcceptanceStatus {
 }
 
 extension CKShare.ParticipantPermission {
+    private static let words: [(permission: Self, word: SharePermission)] = [
+        (.none, .none), (.readOnly, .readOnly), (.readWrite, .readWrite),
+    ]
+
     init(_ word: SharePermission) {
-        switch word {
-        case .none: self = .none
-        case .readOnly: self = .readOnly
-        case .readWrite: self = .readWrite
-        case .unknown: self = .unknown
-        }
+        self = Self.words.first { $0.word == word }?.permission ?? .unknown
     }
 
     var word: SharePermission {
-        switch self {
-        case .none: .none
-        case .readOnly: .readOnly
-        case .readWrite: .readWrite
-        case .unknown: .unknown
-        }
+        Self.words.first { $0.permission == self }?.word ?? .unknown
     }
 }
 
 extension CKShare.ParticipantRole {
+    private static let words: [(role: Self, word: ParticipantRole)] = [
+        (.owner, .owner), (.administrator, .administrator), (.privateUser, .user),
+        (.publicUser, .publicUser),
+    ]
+
     init(_ word: ParticipantRole) {
-        switch word {
-        case .owner: self = .owner
-        case .administrator: self = .administrator
-        case .user: self = .privateUser
-        case .publicUser: self = .publicUser
-        case .unknown: self = .unknown
-        }
+        self = Self.words.first { $0.word == word }?.role ?? .unknown
     }
 
     var word: ParticipantRole {
-        switch self {
-        case .owner: .owner
-        case .administrator: .administrator
-        case .privateUser: .user
-        case .publicUser: .publicUser
-        case .unknown: .unknown
-        }
+        Self.words.first { $0.role == self }?.word ?? .unknown
     }
 }
 
