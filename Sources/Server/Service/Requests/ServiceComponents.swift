@@ -76,15 +76,14 @@ public final class ServiceComponents: Sendable {
 
     var zoneRemoval: ZoneRemoval {
         ZoneRemoval(
-            databases: databases, records: records, longChanges: longChanges, directory: directory,
+            databases: databases, longChanges: longChanges, directory: directory,
             logger: settings.logger)
     }
 
     var savingRecords: RecordsModify.Stores {
         RecordsModify.Stores(
-            schemas: schemas, indexes: indexes, records: records, longChanges: longChanges,
-            tombstones: tombstones, directory: directory, world: settings.world,
-            logger: settings.logger)
+            schemas: schemas, indexes: indexes, longChanges: longChanges, tombstones: tombstones,
+            directory: directory, world: settings.world, logger: settings.logger)
     }
 
     /// Makes the calls to the endpoints.
