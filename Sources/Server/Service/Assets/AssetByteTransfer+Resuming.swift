@@ -50,7 +50,7 @@ extension AssetByteTransfer {
         let (address, signer) = try await uploadAddress(token)
         let database = address.database
         let sender = Throttle.Sender.user(address.user, in: database.containerAddress)
-        try meter.checkTransfers(of: database.containerAddress, by: [sender])
+        try costs.meter.checkTransfers(of: database.containerAddress, by: [sender])
         let name = Self.partialName(of: token, address)
         let resumed: ResumeOutcome = try await uploads.underWay.run(for: address.user) {
             try await uploads.underWay.run(name) {
@@ -68,7 +68,7 @@ extension AssetByteTransfer {
                     try await partial.leave(atMilliseconds: world.nowMilliseconds())
                     return .otherOffset(partial.sizeBytes)
                 }
-                return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+                return try await HeavyThreads.Line.run(on: costs.heavy?.threads.line(of: sender)) {
                     try await append(
                         to: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
                         at: address, room, by: sender)
@@ -115,7 +115,7 @@ extension AssetByteTransfer {
         } catch {
             // The bytes were read for nothing; each retry reads them again.
             charge(mover, bytes: bytesRead)
-            meter.count(
+            costs.meter.count(
                 transferredBytes: Int(bytesRead), of: database.containerAddress, by: [mover])
             if Self.endsUpload(error) {
                 await partial.discard()

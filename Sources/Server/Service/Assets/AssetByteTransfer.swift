@@ -15,9 +15,7 @@ struct AssetByteTransfer: Sendable {
     let logger: Logger
     let databases: Databases
     let signerSource: TokenSignerSource
-    /// Nil when every request counts as light.
-    let heavy: HeavyRequests?
-    let meter: RequestMeter
+    let costs: SenderCosts
     let uploads: UserUploads
 
     /// Bytes that are written to the disk at a time.
@@ -31,12 +29,12 @@ struct AssetByteTransfer: Sendable {
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
         let sender = Throttle.Sender.user(address.user, in: address.database.containerAddress)
-        try meter.checkTransfers(of: address.database.containerAddress, by: [sender])
+        try costs.meter.checkTransfers(of: address.database.containerAddress, by: [sender])
         let room = try await freeAssetBytes(at: address)
         try checkSize(announcedBytes ?? 0, after: 0, room)
         let row = try await uploads.underWay.run(for: address.user) {
             // Hashing many bytes is heavy work, however small the pieces in which they come.
-            try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+            try await HeavyThreads.Line.run(on: costs.heavy?.threads.line(of: sender)) {
                 try await keep(body, at: address, room, by: sender)
             }
         }
@@ -63,12 +61,7 @@ struct AssetByteTransfer: Sendable {
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
-        charge(sender, cost: limits.cost(ofBytes: Int(bytes)))
-    }
-
-    private func charge(_ sender: Throttle.Sender, cost: Double) {
-        meter.charge(sender, cost)
-        heavy?.charge(sender, cost)
+        costs.charge(sender, limits.cost(ofBytes: Int(bytes)))
     }
 
     func receipt(
@@ -125,7 +118,7 @@ struct AssetByteTransfer: Sendable {
             for: address.user, in: database, freeBytes: quota.freeAssetBytes,
             largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
-            charge(.user(address.user, in: database.containerAddress), cost: work.cost)
+            costs.charge(.user(address.user, in: database.containerAddress), work.cost)
         }
         return UploadRoom(bytes: bytes, quotaBytes: quota.freeAssetBytes, quotaError: quota.error)
     }
@@ -231,7 +224,7 @@ struct AssetByteTransfer: Sendable {
             for try await bytes in body {
                 sizeBytes += Int64(bytes.count)
                 try checkSize(sizeBytes - kept, after: kept, room)
-                meter.count(
+                costs.meter.count(
                     transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
                 digest.update(data: bytes)
                 pending += bytes
@@ -270,13 +263,13 @@ struct AssetByteTransfer: Sendable {
             let reader = try await databases.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress
-        try meter.checkTransfers(of: container, by: movers)
+        try costs.meter.checkTransfers(of: container, by: movers)
         let code = signer.code(
             of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum)
         return AssetDownload(
             contentTag: Base64.addressText(Array(code.prefix(20))), fileName: address.fileName,
             reader: reader,
-            onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
+            onRead: { costs.meter.count(transferredBytes: $0, of: container, by: movers) })
     }
 }
 

@@ -217,6 +217,6 @@ public final class CloudService: Sendable {
         AssetByteTransfer(
             limits: settings.limits, world: settings.world, logger: settings.logger,
             databases: components.databases, signerSource: components.signerSource,
-            heavy: pipeline.heavy, meter: pipeline.meter, uploads: components.uploads)
+            costs: pipeline.costs, uploads: components.uploads)
     }
 }
