@@ -64,6 +64,16 @@ extension Person {
         ).records
     }
 
+    /// Shares a trail with the name `root` in the zone `Trips` with another person, who may only read.
+    func shareTrail(with other: Person) async throws {
+        let made = try await modify(
+            [
+                hut(.create, "root", type: "Trail"),
+                share(.create, "S", of: "root", permission: .readOnly),
+            ], in: "Trips")
+        #expect(try await other.accept(made[1].record?.shortGUID ?? "").error == nil)
+    }
+
     func accept(_ shortGUID: String, token: String? = nil) async throws -> ShareResult {
         try await ask(
             RecordsAccept.self,
