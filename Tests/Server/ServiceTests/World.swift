@@ -182,6 +182,15 @@ struct Person: Sendable {
         ).records
     }
 
+    /// Creates huts in the zone "Trips". A minute passes after every 400, in which their cost is paid off.
+    func makeHuts(_ count: Int) async throws {
+        for start in stride(from: 0, to: count, by: 400) {
+            try await modify(
+                (start..<start + 400).map { hut(.create, "h\($0)") }, in: "Trips")
+            world.advance(seconds: 60)
+        }
+    }
+
     /// A page of a query's results in the zone "Trips".
     func queryPage(
         _ query: QueryDictionary, limit: Int, after marker: String?

@@ -270,13 +270,11 @@ final class SyncLedger: Sendable {
     private static func reporting<Value>(
         _ url: URL, _ body: () throws -> Value
     ) throws -> Value {
-        do {
-            return try body()
-        } catch {
-            throw MappingError(
+        try Result(catching: body).mapError { error in
+            MappingError(
                 .unwritable,
                 "The mapping's file \(url.path) cannot be written. Use a file in a writable folder.",
                 cause: error)
-        }
+        }.get()
     }
 }

@@ -16,15 +16,17 @@ struct InflatedBody: AsyncSequence, Sendable {
     /// 1,032.
     private static let ratio = 100
 
+    /// How the body's bytes are counted.
+    enum Counting: Sendable {
+        /// The inflated bytes count until the request is answered, and may not be more than the limit.
+        case untilAnswer(HeldMemory?, limitBytes: Int)
+        /// The body is passed on as it comes: the bytes that arrived are given back, and its reader counts the
+        /// inflated ones.
+        case passing(ConnectionLedger?)
+    }
+
     let body: RequestBody
-    /// Counts the inflated bytes until the request is answered; nil for a body that is passed on as
-    /// it comes.
-    let held: HeldMemory?
-    /// Where the bytes that arrived are given back; nil for a body that is counted until the
-    /// answer.
-    let passing: ConnectionLedger?
-    /// The most bytes after inflating; nil if the reader counts them.
-    let limitBytes: Int?
+    let counting: Counting
     let memoryWaitSeconds: Double
     let world: World
 
@@ -58,7 +60,7 @@ struct InflatedBody: AsyncSequence, Sendable {
                     }
                     return nil
                 }
-                source.passing?.used(bytes.readableBytes)
+                if case .passing(let ledger?) = source.counting { ledger.used(bytes.readableBytes) }
                 arrived = bytes
                 arrivedBytes += bytes.readableBytes
             }
@@ -83,9 +85,11 @@ struct InflatedBody: AsyncSequence, Sendable {
                 throw RequestFailure(.bodyNotInflated, unreadBody: .refused)
             }
             inflatedBytes += piece.readableBytes
-            let mostOfRatio = Swift.max(
+            var most = Swift.max(
                 InflatedBody.bytesAlwaysInflated, InflatedBody.ratio * arrivedBytes)
-            let most = Swift.min(source.limitBytes ?? .max, mostOfRatio)
+            if case .untilAnswer(_, let limitBytes) = source.counting {
+                most = Swift.min(limitBytes, most)
+            }
             guard inflatedBytes <= most else {
                 throw RequestFailure(.inflatesTooMuch(most), unreadBody: .tooLarge)
             }
@@ -93,8 +97,9 @@ struct InflatedBody: AsyncSequence, Sendable {
         }
 
         private func hold(_ bytes: Int) async throws {
+            guard case .untilAnswer(let held?, _) = source.counting else { return }
             do {
-                try await source.held?.take(
+                try await held.take(
                     bytes, waitingSeconds: source.memoryWaitSeconds, in: source.world)
             } catch let error as ServiceError {
                 throw RequestFailure(error, unreadBody: .refused)
@@ -128,8 +133,10 @@ struct InflatedBodies: ServerMiddleware {
         var inflating = request
         inflating.body = RequestBody(
             asyncSequence: InflatedBody(
-                body: request.body, held: held, passing: isPassing ? context.ledger : nil,
-                limitBytes: isPassing ? nil : limits.requestBodyBytes,
+                body: request.body,
+                counting: isPassing
+                    ? .passing(context.ledger)
+                    : .untilAnswer(held, limitBytes: limits.requestBodyBytes),
                 memoryWaitSeconds: limits.memoryWaitSeconds, world: service.settings.world))
         return try await next(inflating, context)
     }

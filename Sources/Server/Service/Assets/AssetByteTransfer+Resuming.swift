@@ -25,7 +25,7 @@ extension AssetByteTransfer {
     func keptBytes(of token: String) async throws -> Int64 {
         let (address, _) = try await uploadAddress(token)
         let name = Self.partialName(of: token, address)
-        let blobs = try await storage.blobs(for: address.database)
+        let blobs = try await databases.blobs(for: address.database)
         return try await blobs.partialBytes(of: name)[name.name] ?? 0
     }
 
@@ -33,8 +33,8 @@ extension AssetByteTransfer {
     func cancelUpload(_ token: String) async throws {
         let (address, _) = try await uploadAddress(token)
         let name = Self.partialName(of: token, address)
-        try await uploads.run(name) {
-            try await storage.blobs(for: address.database).partial(name).discard()
+        try await uploads.underWay.run(name) {
+            try await databases.blobs(for: address.database).partial(name).discard()
         }
     }
 
@@ -50,11 +50,11 @@ extension AssetByteTransfer {
         let (address, signer) = try await uploadAddress(token)
         let database = address.database
         let sender = Throttle.Sender.user(address.user, in: database.containerAddress)
-        try meter.checkTransfers(of: database.containerAddress, by: [sender])
+        try costs.meter.checkTransfers(of: database.containerAddress, by: [sender])
         let name = Self.partialName(of: token, address)
-        let resumed: ResumeOutcome = try await uploads.run(for: address.user) {
-            try await uploads.run(name) {
-                let blobs = try await storage.blobs(for: database)
+        let resumed: ResumeOutcome = try await uploads.underWay.run(for: address.user) {
+            try await uploads.underWay.run(name) {
+                let blobs = try await databases.blobs(for: database)
                 var room = try await freeAssetBytes(at: address)
                 let kept = try await blobs.partialBytes(of: name)
                 guard kept[name.name] != nil || kept.count < limits.uploadsPerUser else {
@@ -68,7 +68,7 @@ extension AssetByteTransfer {
                     try await partial.leave(atMilliseconds: world.nowMilliseconds())
                     return .otherOffset(partial.sizeBytes)
                 }
-                return try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+                return try await HeavyThreads.Line.run(on: costs.heavy?.threads.line(of: sender)) {
                     try await append(
                         to: partial, isLast: isLast, body, announcedBytes: announcedBytes ?? 0,
                         at: address, room, by: sender)
@@ -115,7 +115,7 @@ extension AssetByteTransfer {
         } catch {
             // The bytes were read for nothing; each retry reads them again.
             charge(mover, bytes: bytesRead)
-            meter.count(
+            costs.meter.count(
                 transferredBytes: Int(bytesRead), of: database.containerAddress, by: [mover])
             if Self.endsUpload(error) {
                 await partial.discard()

@@ -13,14 +13,10 @@ struct AssetByteTransfer: Sendable {
     let limits: Limits
     let world: World
     let logger: Logger
-    let storage: any StorageEngine
     let databases: Databases
     let signerSource: TokenSignerSource
-    /// Nil when every request counts as light.
-    let heavy: HeavyRequests?
-    let meter: RequestMeter
-    let uploads: UploadsUnderWay
-    let unclaimedUploads: UnclaimedUploads
+    let costs: SenderCosts
+    let uploads: UserUploads
 
     /// Bytes that are written to the disk at a time.
     private static let bytesPerWrite = 512 * 1024
@@ -33,12 +29,12 @@ struct AssetByteTransfer: Sendable {
     ) async throws -> AssetsUpload.Uploaded where Body.Element == [UInt8] {
         let (address, signer) = try await uploadAddress(token)
         let sender = Throttle.Sender.user(address.user, in: address.database.containerAddress)
-        try meter.checkTransfers(of: address.database.containerAddress, by: [sender])
+        try costs.meter.checkTransfers(of: address.database.containerAddress, by: [sender])
         let room = try await freeAssetBytes(at: address)
         try checkSize(announcedBytes ?? 0, after: 0, room)
-        let row = try await uploads.run(for: address.user) {
+        let row = try await uploads.underWay.run(for: address.user) {
             // Hashing many bytes is heavy work, however small the pieces in which they come.
-            try await HeavyThreads.Line.run(on: heavy?.threads.line(of: sender)) {
+            try await HeavyThreads.Line.run(on: costs.heavy?.threads.line(of: sender)) {
                 try await keep(body, at: address, room, by: sender)
             }
         }
@@ -65,12 +61,7 @@ struct AssetByteTransfer: Sendable {
     }
 
     func charge(_ sender: Throttle.Sender, bytes: Int64) {
-        charge(sender, cost: limits.cost(ofBytes: Int(bytes)))
-    }
-
-    private func charge(_ sender: Throttle.Sender, cost: Double) {
-        meter.charge(sender, cost)
-        heavy?.charge(sender, cost)
+        costs.charge(sender, limits.cost(ofBytes: Int(bytes)))
     }
 
     func receipt(
@@ -131,11 +122,11 @@ struct AssetByteTransfer: Sendable {
             database.tenant, limits: limits, recordBytes: try reader.recordBytes,
             assetBytes: try reader.assetBytes)
         let work = RequestWork()
-        let bytes = try unclaimedUploads.room(
+        let bytes = try uploads.unclaimed.room(
             for: address.user, marked: mark, in: database, freeBytes: quota.freeAssetBytes,
             largestBytes: limits.assetBytes, reader, work, lookedUp: &lookedUp)
         if work.cost > 0 {
-            charge(.user(address.user, in: database.containerAddress), cost: work.cost)
+            costs.charge(.user(address.user, in: database.containerAddress), work.cost)
         }
         return UploadRoom(bytes: bytes, quotaBytes: quota.freeAssetBytes, quotaError: quota.error)
     }
@@ -144,7 +135,7 @@ struct AssetByteTransfer: Sendable {
     private func keep<Body: AsyncSequence>(
         _ body: Body, at address: UploadAddress, _ room: UploadRoom, by mover: Throttle.Sender
     ) async throws -> AssetRow where Body.Element == [UInt8] {
-        let blobs = try await storage.blobs(for: address.database)
+        let blobs = try await databases.blobs(for: address.database)
         let writer = try await blobs.begin()
         let new: AssetRow
         do {
@@ -178,11 +169,11 @@ struct AssetByteTransfer: Sendable {
             }
             let stored = try writer.admit(new)
             // Before the commit, so that the user's next upload, which may wait for it, finds this one counted.
-            unclaimedUploads.add(stored, by: address.user, to: database)
+            uploads.unclaimed.add(stored, by: address.user, to: database)
             return .success(stored)
         }
         if case .success(let stored) = admission, stored.blob == new.blob { return stored }
-        let blobs = try await storage.blobs(for: database)
+        let blobs = try await databases.blobs(for: database)
         if case .success(let stored) = admission {
             try await refill(stored, from: new.blob, in: blobs)
         }
@@ -242,7 +233,7 @@ struct AssetByteTransfer: Sendable {
             for try await bytes in body {
                 sizeBytes += Int64(bytes.count)
                 try checkSize(sizeBytes - kept, after: kept, room)
-                meter.count(
+                costs.meter.count(
                     transferredBytes: bytes.count, of: database.containerAddress, by: [mover])
                 digest.update(data: bytes)
                 pending += bytes
@@ -281,16 +272,16 @@ struct AssetByteTransfer: Sendable {
         let signer = try await signerSource.signer()
         guard let address = DownloadAddress(text: token, signer: signer),
             world.nowMilliseconds() < address.endMilliseconds,
-            let reader = try await storage.blobs(for: address.database).open(address.blob)
+            let reader = try await databases.blobs(for: address.database).open(address.blob)
         else { throw ServiceError.unknownDownloadAddress }
         let container = address.database.containerAddress
-        try meter.checkTransfers(of: container, by: movers)
+        try costs.meter.checkTransfers(of: container, by: movers)
         let code = signer.code(
             of: ChangeToken.mark(of: address.database) + address.blob.sha256, for: .fileChecksum)
         return AssetDownload(
             contentTag: Base64.addressText(Array(code.prefix(20))), fileName: address.fileName,
             reader: reader,
-            onRead: { meter.count(transferredBytes: $0, of: container, by: movers) })
+            onRead: { costs.meter.count(transferredBytes: $0, of: container, by: movers) })
     }
 }
 

@@ -21,7 +21,6 @@ public struct AssetCollection: Hashable, Sendable {
 struct AssetCollector: Sendable {
     let limits: Limits
     let world: World
-    let storage: any StorageEngine
     let databases: Databases
     let errors: ErrorTranslation
 
@@ -47,7 +46,7 @@ struct AssetCollector: Sendable {
     func collect() async -> AssetCollection {
         var collection = AssetCollection()
         do {
-            for database in try await storage.databasesWithBlobs() {
+            for database in try await databases.withBlobs() {
                 if Task.isCancelled { break }
                 do {
                     try await collect(database, into: &collection)
@@ -67,7 +66,7 @@ struct AssetCollector: Sendable {
         _ database: DatabaseAddress, into collection: inout AssetCollection
     ) async throws {
         let store = try await databases.store(for: database)
-        let blobs = try await storage.blobs(for: database)
+        let blobs = try await databases.blobs(for: database)
         let now = world.nowMilliseconds()
         let limit = limits.assetsPerCollection
         // For assets that were released since the last collection, the time counts from now.

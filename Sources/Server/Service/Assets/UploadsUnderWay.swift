@@ -3,6 +3,12 @@ import StratusStorage
 import StratusWire
 import Synchronization
 
+/// What users upload now, and what they have uploaded that no record has yet.
+struct UserUploads: Sendable {
+    let underWay: UploadsUnderWay
+    let unclaimed = UnclaimedUploads()
+}
+
 /// Counts the running uploads of each user: each has a file that no quota counts yet.
 final class UploadsUnderWay: Sendable {
     private let limit: Int

@@ -189,14 +189,14 @@ extension ModifyTransaction {
 
     /// Runs the request; when its deletions take many records along, finds these in steps first.
     func run(
-        on store: any RecordStore, _ records: RecordWriting, _ longChanges: LongChanges
+        on store: any RecordStore, _ longChanges: LongChanges
     ) async throws -> ModifyOutcome {
         var search: CascadeSearch?
         defer { if let search { longChanges.release(search.claim.text, in: store) } }
         for _ in 0..<Self.searches {
             do {
                 let claim = search?.claim
-                return try await records.write(
+                return try await longChanges.records.write(
                     to: store, by: context.user(), on: context.caller.device,
                     charging: context.work
                 ) { try run(in: &$0, claim: claim) }

@@ -36,7 +36,8 @@ final class LongChanges: Sendable {
         }
     }
 
-    private let records: RecordWriting
+    /// Writes the records of each step, and those of the requests that begin a long change.
+    let records: RecordWriting
     private let limits: Limits
     private let world: World
     private let logger: Logger

@@ -58,7 +58,7 @@ extension RecordsModify: ServedEndpoint {
     ) async throws -> Answer {
         try await UsersRecord.makeIfNeeded(
             named: request.operations.compactMap(\.record.recordName), in: context, store: store,
-            stores.records)
+            stores.longChanges.records)
         let plan = try await ModifyPlan.make(
             request, in: context, store, stores.schemas, stores.directory, signer, stores.world)
         try await stores.indexes.prepare(
@@ -70,7 +70,7 @@ extension RecordsModify: ServedEndpoint {
         try await plan.registerShortGUIDs(in: context, stores.directory)
         let outcome: ModifyOutcome
         do {
-            outcome = try await transaction.run(on: store, stores.records, stores.longChanges)
+            outcome = try await transaction.run(on: store, stores.longChanges)
         } catch let error as ServiceError {
             // Refused before the commit, so no share has the links.
             await SharingOutcome(unusedShortGUIDs: plan.shortGUIDs)
@@ -132,7 +132,6 @@ extension RecordsModify {
     struct Stores: Sendable {
         let schemas: SchemaCache
         let indexes: IndexManager
-        let records: RecordWriting
         let longChanges: LongChanges
         let tombstones: TombstonePurge
         let directory: any Directory

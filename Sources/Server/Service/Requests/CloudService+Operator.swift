@@ -66,7 +66,7 @@ extension CloudService {
 
     private var assetCollector: AssetCollector {
         AssetCollector(
-            limits: settings.limits, world: settings.world, storage: storage,
-            databases: components.databases, errors: components.errors)
+            limits: settings.limits, world: settings.world, databases: components.databases,
+            errors: components.errors)
     }
 }

@@ -216,8 +216,7 @@ public final class CloudService: Sendable {
     private var assetTransfer: AssetByteTransfer {
         AssetByteTransfer(
             limits: settings.limits, world: settings.world, logger: settings.logger,
-            storage: storage, databases: components.databases,
-            signerSource: components.signerSource, heavy: pipeline.heavy, meter: pipeline.meter,
-            uploads: components.uploads, unclaimedUploads: components.unclaimedUploads)
+            databases: components.databases, signerSource: components.signerSource,
+            costs: pipeline.costs, uploads: components.uploads)
     }
 }

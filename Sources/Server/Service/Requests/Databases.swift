@@ -1,7 +1,7 @@
 import StratusRecords
 import StratusStorage
 
-/// Opens the databases that requests are about.
+/// Opens the databases that requests are about, and the bytes of their assets.
 final class Databases: Sendable {
     private let storage: any StorageEngine
     private let notifications: Notifications
@@ -27,6 +27,16 @@ final class Databases: Sendable {
     func store(of context: RequestContext) async throws -> (any RecordStore)? {
         guard let address = try context.databaseAddress() else { return nil }
         return try await store(for: address)
+    }
+
+    /// The bytes of a database's assets.
+    func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
+        try await storage.blobs(for: address)
+    }
+
+    /// Every database that ever kept a blob.
+    func withBlobs() async throws -> [DatabaseAddress] {
+        try await storage.databasesWithBlobs()
     }
 
     /// The private database of a user in a container.

@@ -4,12 +4,9 @@ import StratusWire
 /// What a request passes through, from its arrival to its answer (``ArrivingRequest``).
 final class RequestPipeline: Sendable {
     let components: ServiceComponents
-    /// Nil when every request counts as light.
-    let heavy: HeavyRequests?
-    let meter: RequestMeter
+    let costs: SenderCosts
     let queue: RequestQueue
     let watch: DirectoryWatch
-    let signIns: SignInCounter
     /// The faults that tests inject; nil in a service that is not for development.
     let faults: FaultMiddleware?
 
@@ -17,18 +14,26 @@ final class RequestPipeline: Sendable {
         let settings = components.settings
         self.components = components
         self.faults = faults
-        meter = RequestMeter(
-            isThrottled: settings.isThrottled, limits: settings.limits, world: settings.world,
-            logger: settings.logger)
+        costs = SenderCosts(
+            meter: RequestMeter(
+                isThrottled: settings.isThrottled, limits: settings.limits, world: settings.world,
+                logger: settings.logger),
+            heavy: HeavyRequests(
+                threadCount: settings.heavyThreads, limits: settings.limits, world: settings.world))
         queue = RequestQueue(limits: settings.limits)
-        heavy = HeavyRequests(
-            threadCount: settings.heavyThreads, limits: settings.limits, world: settings.world)
         watch = DirectoryWatch(
             directory: components.directory, accounts: components.accounts,
             schemas: components.schemas, world: settings.world)
-        signIns = SignInCounter(
-            settings: settings, accounts: components.accounts, directory: components.directory,
-            signerSource: components.signerSource, watch: watch)
+    }
+
+    /// Nil when every request counts as light.
+    var heavy: HeavyRequests? { costs.heavy }
+    var meter: RequestMeter { costs.meter }
+
+    var signIns: SignInCounter {
+        SignInCounter(
+            settings: components.settings, accounts: components.accounts,
+            directory: components.directory, signerSource: components.signerSource, watch: watch)
     }
 
     /// Runs a request when it is its sender's turn, on a line if it is heavy.
@@ -46,9 +51,7 @@ final class RequestPipeline: Sendable {
     ///
     /// - Parameter admitted: The part of it that was taken at the request's admission.
     func charge(_ sender: Throttle.Sender, _ cost: Double, admitted: Double) {
-        guard cost > 0 else { return }
-        meter.charge(sender, cost - admitted)
-        heavy?.charge(sender, cost)
+        if cost > 0 { costs.charge(sender, cost, admitted: admitted) }
     }
 
     /// Charges for receiving or sending this many bytes; a small number is part of a request's price.

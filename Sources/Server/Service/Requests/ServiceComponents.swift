@@ -25,8 +25,7 @@ public final class ServiceComponents: Sendable {
     let longChanges: LongChanges
     let accountEnds: AccountEnds
     let tombstones: TombstonePurge
-    let uploads: UploadsUnderWay
-    let unclaimedUploads = UnclaimedUploads()
+    let uploads: UserUploads
     let errors: ErrorTranslation
     let memory: MemoryBudget
 
@@ -70,21 +69,21 @@ public final class ServiceComponents: Sendable {
         accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
         tombstones = TombstonePurge(
             limits: settings.limits, world: settings.world, logger: settings.logger)
-        uploads = UploadsUnderWay(limit: settings.limits.uploadsPerUser)
+        uploads = UserUploads(
+            underWay: UploadsUnderWay(limit: settings.limits.uploadsPerUser))
         errors = ErrorTranslation(logger: settings.logger)
     }
 
     var zoneRemoval: ZoneRemoval {
         ZoneRemoval(
-            databases: databases, records: records, longChanges: longChanges, directory: directory,
+            databases: databases, longChanges: longChanges, directory: directory,
             logger: settings.logger)
     }
 
     var savingRecords: RecordsModify.Stores {
         RecordsModify.Stores(
-            schemas: schemas, indexes: indexes, records: records, longChanges: longChanges,
-            tombstones: tombstones, directory: directory, world: settings.world,
-            logger: settings.logger)
+            schemas: schemas, indexes: indexes, longChanges: longChanges, tombstones: tombstones,
+            directory: directory, world: settings.world, logger: settings.logger)
     }
 
     /// Makes the calls to the endpoints.

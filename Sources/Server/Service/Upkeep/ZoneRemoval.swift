@@ -5,7 +5,6 @@ import StratusStorage
 /// Deletes a user's zone for a reason that the user's devices can see.
 struct ZoneRemoval: Sendable {
     let databases: Databases
-    let records: RecordWriting
     let longChanges: LongChanges
     let directory: any Directory
     let logger: Logger
@@ -20,7 +19,7 @@ struct ZoneRemoval: Sendable {
         }
         let store = try await databases.privateStore(of: user, in: address)
         // No device made the change: all are notified.
-        let removal = try await records.write(to: store, by: user, on: "") {
+        let removal = try await longChanges.records.write(to: store, by: user, on: "") {
             records -> (links: [String], isLong: Bool)? in
             guard let zone = try records.transaction.livingZone(named: name) else { return nil }
             return (try records.remove(zone, reason: reason), records.hasLongChange)

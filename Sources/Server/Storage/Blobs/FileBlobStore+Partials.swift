@@ -18,15 +18,10 @@ extension FileBlobStore {
             try Self.inAssetFolder { try DataFolder.makeFolder(folder) }
             let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
-            var status = stat()
-            guard fstat(file, &status) == 0 else {
-                let code = errno
-                close(file)
-                throw StorageError.blob(errno: code, path: path)
-            }
+            let sizeBytes = try Self.sizeBytes(of: file, path)
             return FilePartialBlob(
                 FileBlobWriter(file: file, path: path, folder: folder, world: world), path: path,
-                sizeBytes: Int64(status.st_size), world: world)
+                sizeBytes: sizeBytes, world: world)
         }
     }
 

@@ -42,14 +42,8 @@ struct FileBlobStore: BlobStore {
                 if errno == ENOENT { return nil }
                 throw StorageError.blob(errno: errno, path: path)
             }
-            var status = stat()
-            guard fstat(file, &status) == 0 else {
-                let code = errno
-                close(file)
-                throw StorageError.blob(errno: code, path: path)
-            }
-            return FileBlobReader(
-                file: file, path: path, sizeBytes: Int64(status.st_size), world: world)
+            let sizeBytes = try Self.sizeBytes(of: file, path)
+            return FileBlobReader(file: file, path: path, sizeBytes: sizeBytes, world: world)
         }
     }
 
@@ -79,6 +73,17 @@ struct FileBlobStore: BlobStore {
             }
             return blobs
         }
+    }
+
+    /// The size of an open file, which is closed if the system does not report it.
+    static func sizeBytes(of file: Int32, _ path: String) throws -> Int64 {
+        var status = stat()
+        guard fstat(file, &status) == 0 else {
+            let code = errno
+            close(file)
+            throw StorageError.blob(errno: code, path: path)
+        }
+        return Int64(status.st_size)
     }
 
     /// Runs work on a folder of assets. A refusal by the system concerns these assets only, not the whole data folder,

@@ -13,12 +13,11 @@ extension StorageError {
         return switch error.resultCode {
         case .SQLITE_FULL: diskFull(path: path, underlying: error)
         case .SQLITE_IOERR where isStorageFull(error): diskFull(path: path, underlying: error)
-        case .SQLITE_IOERR: unreadable(path: path, underlying: error)
-        case .SQLITE_CANTOPEN where isWritable(path):
-            tooManyFiles(path: path, underlying: error)
+        case .SQLITE_IOERR: unreadable.caused(by: error, at: path)
+        case .SQLITE_CANTOPEN where isWritable(path): tooManyFiles.caused(by: error, at: path)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_AUTH:
             isFolderWritable(path)
-                ? unreadable(path: path, underlying: error)
+                ? unreadable.caused(by: error, at: path)
                 : notWritable(path: path, underlying: error)
         case .SQLITE_CORRUPT:
             StorageError(
@@ -40,8 +39,8 @@ extension StorageError {
         let underlying = POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
         return switch code {
         case ENOSPC, EDQUOT: diskFull(path: path, underlying: underlying)
-        case EMFILE, ENFILE: tooManyFiles(path: path, underlying: underlying)
-        case EISDIR: unreadable(path: path, underlying: underlying)
+        case EMFILE, ENFILE: tooManyFiles.caused(by: underlying, at: path)
+        case EISDIR: unreadable.caused(by: underlying, at: path)
         case EWOULDBLOCK:
             StorageError(
                 .inUse, "Another process uses this data folder. Stop it, or name another folder.",
@@ -77,21 +76,19 @@ extension StorageError {
             path: path, underlying: underlying)
     }
 
-    static func unreadable(path: String, underlying: (any Error)?) -> StorageError {
-        StorageError(
-            .unreadable,
-            "The system does not allow the database file to be read and written. Make the service's user its owner, "
-                + "set its mode to 600, and check the disk.",
-            path: path, underlying: underlying)
-    }
+    private static let unreadable = StorageError(
+        .unreadable,
+        "The system does not allow the database file to be read and written. Make the service's user its owner, "
+            + "set its mode to 600, and check the disk.")
 
     /// The shortage ends by itself when clients disconnect, so the service continues.
-    static func tooManyFiles(path: String, underlying: (any Error)?) -> StorageError {
-        StorageError(
-            .busy,
-            "Too many files and connections are open. Try again later, or raise the process's limit of "
-                + "open files.",
-            path: path, underlying: underlying)
+    private static let tooManyFiles = StorageError(
+        .busy,
+        "Too many files and connections are open. Try again later, or raise the process's limit of "
+            + "open files.")
+
+    private func caused(by underlying: any Error, at path: String) -> StorageError {
+        StorageError(code, message, path: path, underlying: underlying)
     }
 
     static func notWritable(path: String, underlying: (any Error)?) -> StorageError {

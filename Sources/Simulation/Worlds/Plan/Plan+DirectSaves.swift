@@ -32,7 +32,7 @@ extension Plan {
                     .sync(device: other),
                 ]
             }
-            saves[numbers.below(stepCount), default: []] += steps
+            saves.add(steps, among: stepCount, &numbers)
         }
         return saves
     }

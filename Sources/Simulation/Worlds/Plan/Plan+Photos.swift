@@ -12,12 +12,10 @@ extension Plan {
         var numbers = SeededNumbers(seed: seed ^ 0x5048_4F32)
         var photos: [Int: [Step]] = [:]
         for _ in 0..<12 + numbers.below(12) {
-            let step = assetStep(&numbers)
-            photos[numbers.below(stepCount), default: []].append(step)
+            photos.add([assetStep(&numbers)], among: stepCount, &numbers)
         }
         for _ in 0..<2 {
-            let steps = photoForAnother(&numbers)
-            photos[numbers.below(stepCount), default: []] += steps
+            photos.add(photoForAnother(&numbers), among: stepCount, &numbers)
         }
         return photos
     }

@@ -33,8 +33,7 @@ extension Plan {
         var numbers = SeededNumbers(seed: seed ^ 0x544F_4732)
         var transactions: [Int: [Step]] = [:]
         for _ in 0..<3 + numbers.below(4) {
-            let steps = transaction(&numbers)
-            transactions[numbers.below(stepCount), default: []] += steps
+            transactions.add(transaction(&numbers), among: stepCount, &numbers)
         }
         guard hasLists else { return transactions }
         for list in 0..<Self.listCount {

@@ -157,3 +157,10 @@ extension SeededNumbers {
     /// A number from 0 up to, but not including, a limit.
     mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 }
+
+extension [Int: [Step]] {
+    /// Adds steps before one of a world's others.
+    mutating func add(_ steps: [Step], among stepCount: Int, _ numbers: inout SeededNumbers) {
+        self[numbers.below(stepCount), default: []] += steps
+    }
+}

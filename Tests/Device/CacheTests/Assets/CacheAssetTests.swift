@@ -144,18 +144,22 @@ import Testing
         #expect(try phone.cache.snapshot(id)?[FieldWise.defaultFieldTimesKey] != nil)
     }
 
-    @Test func expiredReceiptIsUploadedAgain() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
+    /// A long time may pass between the upload and the save.
+    private func uploadPhotoWithoutSaving(_ phone: CloudDevice) async throws {
         try phone.savePhoto("a", first)
         // The zone is created, and the upload finds no network.
         phone.transport.change { $0.losesUpload = true }
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        // A long time passes between the upload and the save.
         await phone.cache.stop()
         try await phone.cache.databases[0].driver.uploadAssets()
         #expect(phone.transfers.uploads == 1)
+    }
+
+    @Test func expiredReceiptIsUploadedAgain() async throws {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try await uploadPhotoWithoutSaving(phone)
         try await phone.cache.file.pool.write { database in
             try database.execute(sql: "UPDATE assetReceipt SET receipt = 'old'")
         }
@@ -174,12 +178,7 @@ import Testing
     func expiredReceiptOfARecordThatFailedBeforeIsUploadedAgain(_ ageHours: Int64) async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
-        try phone.savePhoto("a", first)
-        phone.transport.change { $0.losesUpload = true }
-        await #expect(throws: CacheError.self) { try await phone.cache.sync() }
-        await phone.cache.stop()
-        try await phone.cache.databases[0].driver.uploadAssets()
-        #expect(phone.transfers.uploads == 1)
+        try await uploadPhotoWithoutSaving(phone)
         try await phone.cache.file.pool.write { database in
             try database.execute(
                 sql: "UPDATE assetReceipt SET receipt = 'old', time = time - ?",

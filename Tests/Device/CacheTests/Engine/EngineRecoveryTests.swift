@@ -15,10 +15,7 @@ import Testing
     /// Nothing else makes the engine fetch the zone: no change is pending, and the database's token is past the change.
     @Test(arguments: [false, true])
     func unwrittenPageIsFetchedAgain(isRestartedLater: Bool) async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = (
-            try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
-        )
+        let (_, phone, tablet) = try await FullDiskDevice.withTablet()
         try tablet.save("a", "1")
         for _ in 0..<2 { try await tablet.sync() }
         for _ in 0..<2 { try await phone.sync() }
@@ -162,10 +159,7 @@ import Testing
 
     /// Nothing is sent before the fetch, as the documentation of `failure` says.
     @Test func unwrittenPageIsFetchedBeforeAnythingIsSent() async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = (
-            try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
-        )
+        let (_, phone, tablet) = try await FullDiskDevice.withTablet()
         try tablet.save("a", "1")
         for _ in 0..<2 { try await tablet.sync() }
         for _ in 0..<2 { try await phone.sync() }

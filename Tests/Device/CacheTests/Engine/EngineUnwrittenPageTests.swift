@@ -20,10 +20,7 @@ import Testing
     /// The unwritten page contains the deletion of a record whose save got no answer.
     @Test(arguments: [false, true])
     func recordDeletedElsewhereStaysDeleted(isRestarted: Bool) async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = (
-            try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
-        )
+        let (cloud, phone, tablet) = try await FullDiskDevice.withTablet()
         try phone.save("a", "1")
         try await phone.sync()
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
@@ -46,10 +43,7 @@ import Testing
     /// The unwritten page belongs to a full fetch: without it, its records would count as missing.
     @Test(arguments: [false, true])
     func pendingEditSurvivesAnUnwrittenPage(isRestarted: Bool) async throws {
-        let cloud = TestCloud()
-        let (phone, tablet) = (
-            try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
-        )
+        let (cloud, phone, tablet) = try await FullDiskDevice.withTablet()
         try phone.save("a", "1")
         for _ in 0..<2 { try await phone.sync() }
         try await tablet.sync()

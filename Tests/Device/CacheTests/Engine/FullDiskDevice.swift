@@ -84,6 +84,16 @@ final class FullDiskDevice {
         engine = try Self.engine(container, delegate, isAutomatic)
     }
 
+    /// A phone whose disk is full at times, and a tablet of the same person.
+    static func withTablet() async throws -> (
+        cloud: TestCloud, phone: FullDiskDevice, tablet: EngineDevice
+    ) {
+        let cloud = TestCloud()
+        return (
+            cloud, try await FullDiskDevice(cloud), try await EngineDevice(cloud, "tablet")
+        )
+    }
+
     private static func engine(
         _ container: CKContainer, _ delegate: Delegate, _ isAutomatic: Bool
     ) throws -> CKSyncEngine {

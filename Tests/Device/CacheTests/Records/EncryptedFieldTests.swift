@@ -226,6 +226,20 @@ import Testing
         try again.close()
     }
 
+    /// The tablet gets the phone's key of encrypted values, and fetches everything again.
+    ///
+    /// - Returns: the tablet's container.
+    @discardableResult
+    private func giveKey(
+        of phone: CloudDevice, to tablet: CloudDevice
+    ) async throws -> CKContainer {
+        let container = CloudDevice.container(tablet.connection)
+        let recoveryKey = try await CloudDevice.container(phone.connection).recoveryKey()
+        try await container.useRecoveryKey(recoveryKey)
+        try await tablet.cache.refetchEverything()
+        return container
+    }
+
     /// A value is readable once the device has its key, whether the record was edited meanwhile or not. A value that
     /// was read stays when the key is removed.
     @Test(arguments: [false, true])
@@ -239,11 +253,7 @@ import Testing
         try await tablet.cache.sync()
         #expect(try await tablet.cache.record(for: id)?["text"] as String? == nil)
         if isEdited { try edit(tablet) { $0["name"] = "milk" } }
-        let (container, ofPhone) = (
-            CloudDevice.container(tablet.connection), CloudDevice.container(phone.connection)
-        )
-        try await container.useRecoveryKey(try await ofPhone.recoveryKey())
-        try await tablet.cache.refetchEverything()
+        let container = try await giveKey(of: phone, to: tablet)
         for device in [tablet, phone] {
             try await device.cache.sync()
             let here = try #require(try await device.cache.record(for: id))
@@ -275,11 +285,7 @@ import Testing
         var here = try #require(try await tablet.cache.record(for: id))
         #expect(here["title"] == nil && here["version"] == nil)
         #expect(try await tablet.cache.pendingRecordIDs().isEmpty)
-        let (container, ofPhone) = (
-            CloudDevice.container(tablet.connection), CloudDevice.container(phone.connection)
-        )
-        try await container.useRecoveryKey(try await ofPhone.recoveryKey())
-        try await tablet.cache.refetchEverything()
+        try await giveKey(of: phone, to: tablet)
         for device in [tablet, phone] {
             try await device.cache.sync()
             here = try #require(try await device.cache.record(for: id))

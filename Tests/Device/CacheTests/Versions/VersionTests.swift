@@ -154,12 +154,7 @@ import Testing
         try await haltZone(of: old)
         if !isDeletedHere { try new.delete("a") }
         try await new.sync()
-        old.versions = versions(2)
-        try old.restart()
-        for device in [old, new] {
-            try await device.sync()
-            #expect(try device.texts() == ["other": "1"])
-        }
+        try await update(old, with: new, to: ["other": "1"])
     }
 
     /// The record is deleted while its zone waits, after the zone's changes have shown that its save had arrived.
@@ -169,12 +164,7 @@ import Testing
         try await new.sync()
         try await haltZone(of: old)
         try old.delete("a")
-        old.versions = versions(2)
-        try old.restart()
-        for device in [old, new] {
-            try await device.sync()
-            #expect(try device.texts() == ["other": "1"])
-        }
+        try await update(old, with: new, to: ["other": "1"])
     }
 
     /// An unanswered save arrived, and a newer app deleted the record and recreated it.
@@ -187,11 +177,18 @@ import Testing
         try await new.sync()
         try await haltZone(of: old)
         try old.delete("a")
+        try await update(old, with: new, to: ["other": "1", "a": "another"])
+    }
+
+    /// The old app is updated, and both devices have the texts afterwards.
+    private func update(
+        _ old: Device, with new: Device, to texts: [String: String]
+    ) async throws {
         old.versions = versions(2)
         try old.restart()
         for device in [old, new] {
             try await device.sync()
-            #expect(try device.texts() == ["other": "1", "a": "another"])
+            #expect(try device.texts() == texts)
         }
     }
 

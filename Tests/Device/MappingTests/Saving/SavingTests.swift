@@ -242,12 +242,7 @@ struct SavingTests {
 
     /// The other device has edited the referenced object later.
     @Test func olderReferencedObjectDoesNotOverwriteNewerEdit() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let home = phone.addHome("Lake Road")
-        let anna = phone.addPerson("Anna") { $0.home = home }
-        for device in [phone, tablet] { try await device.sync() }
-        let copy = try #require(tablet.person("Anna")?.home)
+        let (phone, tablet, anna, home, copy) = try await MappedDevice.pairWithHome(in: cloud)
         home.edit { $0.road = "Old Road" }
         home.changeDate = TestClock().now.addingTimeInterval(4e8)
         copy.edit { $0.road = "New Road" }

@@ -348,12 +348,7 @@ struct SyncTests {
 
     /// The phone saves its home as a link of Anna, after it has fetched the tablet's older edit of the home.
     @Test func olderRecordOfAnObjectSavedDuringASyncIsNotApplied() async throws {
-        let phone = try await MappedDevice(cloud, "phone")
-        let tablet = try await MappedDevice(cloud, "tablet")
-        let home = phone.addHome("Lake Road")
-        let anna = phone.addPerson("Anna") { $0.home = home }
-        for device in [phone, tablet] { try await device.sync() }
-        let copy = try #require(tablet.person("Anna")?.home)
+        let (phone, tablet, anna, home, copy) = try await MappedDevice.pairWithHome(in: cloud)
         copy.edit { $0.road = "Old Road" }
         copy.changeDate = TestClock().now.addingTimeInterval(4e8)
         try await tablet.mapping.save(copy)

@@ -155,18 +155,7 @@ import Testing
         let world = World(limits: .with { $0.uploadsPerUser = 1 })
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
-        let (body, input) = AsyncStream<[UInt8]>.makeStream()
-        let (reading, isReading) = AsyncStream<Void>.makeStream()
-        let first = Task {
-            try await world.service.upload(
-                to: address,
-                body.map { piece in
-                    isReading.yield()
-                    return piece
-                })
-        }
-        input.yield([1])
-        for await _ in reading { break }
+        let (first, input) = await beginUpload(world, address, [1])
         let refused = await uploadFailure(world, address, pieces([2]))
         #expect(refused?.error.code == .throttled)
         #expect(try await world.person("bob").upload([2]).sizeBytes == 1)
@@ -179,18 +168,8 @@ import Testing
         let world = World(limits: .with { $0.privateDatabaseBytes = 1_000 })
         let alice = try await world.person("alice")
         let address = try await alice.uploadAddress()
-        let (body, input) = AsyncStream<[UInt8]>.makeStream()
-        let (reading, isReading) = AsyncStream<Void>.makeStream()
-        let first = Task {
-            try await world.service.upload(
-                to: address,
-                body.map { piece in
-                    isReading.yield()
-                    return piece
-                })
-        }
-        input.yield([UInt8](repeating: 1, count: 600))
-        for await _ in reading { break }
+        let (first, input) = await beginUpload(
+            world, address, [UInt8](repeating: 1, count: 600))
         #expect(try await alice.upload([UInt8](repeating: 2, count: 600)).sizeBytes == 600)
         input.finish()
         let refused = await #expect(throws: RequestFailure.self) { try await first.value }
@@ -364,6 +343,27 @@ import Testing
         #expect(Set([alice, bob, publicly].map(\.fileChecksum)).count == 3)
         #expect(publicly.wrappingKey == nil && publicly.referenceChecksum == nil)
     }
+}
+
+/// An upload whose first bytes the service has read.
+private func beginUpload(
+    _ world: World, _ address: String, _ bytes: [UInt8]
+) async -> (
+    upload: Task<AssetsUpload.Uploaded, any Error>, input: AsyncStream<[UInt8]>.Continuation
+) {
+    let (body, input) = AsyncStream<[UInt8]>.makeStream()
+    let (reading, isReading) = AsyncStream<Void>.makeStream()
+    let upload = Task<AssetsUpload.Uploaded, any Error> {
+        try await world.service.upload(
+            to: address,
+            body.map { piece in
+                isReading.yield()
+                return piece
+            })
+    }
+    input.yield(bytes)
+    for await _ in reading { break }
+    return (upload, input)
 }
 
 private func uploadFailure(

@@ -199,11 +199,7 @@ import Testing
     @Test func changesOfOtherTypesAreCharged() async throws {
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let alice = try await world.person("alice", with: "Trips")
-        for start in stride(from: 0, to: 1_600, by: 400) {
-            try await alice.modify(
-                (start..<start + 400).map { hut(.create, "h\($0)") }, in: "Trips")
-            world.advance(seconds: 60)
-        }
+        try await alice.makeHuts(1_600)
         let request = ChangesZone.Request(zones: [
             .init(zoneID: zone("Trips"), resultsLimit: 2_000, desiredRecordTypes: ["Trail"])
         ])
@@ -228,13 +224,7 @@ import Testing
         var links: [String] = []
         for number in 0..<60 {
             let owner = try await world.person("owner\(number)", with: "Trips")
-            let made = try await owner.modify(
-                [
-                    hut(.create, "root", type: "Trail"),
-                    share(.create, "S", of: "root", permission: .readOnly),
-                ], in: "Trips")
-            links.append(made[1].record?.shortGUID ?? "")
-            #expect(try await bob.accept(links[number]).error == nil)
+            links.append(try await owner.shareTrail(with: bob))
             world.advance(seconds: 1)
         }
         let query = RecordsQuery.Request(query: .init(recordType: "Hut"), isZoneWide: true)

@@ -76,12 +76,7 @@ import Testing
             })
         let alice = try await world.person("alice", with: "Trips")
         let bob = try await world.person("bob")
-        let made = try await alice.modify(
-            [
-                hut(.create, "root", type: "Trail"),
-                share(.create, "S", of: "root", permission: .readOnly),
-            ], in: "Trips")
-        #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+        try await alice.shareTrail(with: bob)
         try await alice.modify(
             (0..<60).map {
                 hut(
@@ -126,12 +121,7 @@ import Testing
         let world = World(storage, limits: .with { $0.indexesPerDatabase = 1 })
         let alice = try await world.person("alice", with: "Trips")
         let bob = try await world.person("bob")
-        let made = try await alice.modify(
-            [
-                hut(.create, "root", type: "Trail"),
-                share(.create, "S", of: "root", permission: .readOnly),
-            ], in: "Trips")
-        #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+        try await alice.shareTrail(with: bob)
         try await alice.modify(
             [
                 hut(

@@ -26,12 +26,7 @@ import Testing
         ].sorted { $0.name < $1.name }
         let bob = try await world.person("bob")
         for (owner, count) in zip(owners, [60, 2]) {
-            let made = try await owner.modify(
-                [
-                    hut(.create, "root", type: "Trail"),
-                    share(.create, "S", of: "root", permission: .readOnly),
-                ], in: "Trips")
-            #expect(try await bob.accept(made[1].record?.shortGUID ?? "").error == nil)
+            try await owner.shareTrail(with: bob)
             try await owner.modify(
                 (0..<count).map {
                     hut(

@@ -64,6 +64,19 @@ extension Person {
         ).records
     }
 
+    /// Shares a trail with the name `root` in the zone `Trips` with another person, who may only read.
+    @discardableResult
+    func shareTrail(with other: Person) async throws -> String {
+        let made = try await modify(
+            [
+                hut(.create, "root", type: "Trail"),
+                share(.create, "S", of: "root", permission: .readOnly),
+            ], in: "Trips")
+        let link = made[1].record?.shortGUID ?? ""
+        #expect(try await other.accept(link).error == nil)
+        return link
+    }
+
     func accept(_ shortGUID: String, token: String? = nil) async throws -> ShareResult {
         try await ask(
             RecordsAccept.self,
