@@ -80,7 +80,7 @@ import Testing
         (Mutation.forgetsUnansweredSaves, 1 as UInt64), (.keepsServerRecords, 10),
         (.hidesLostHistory, 8), (.skipsRecords, 4), (.ignoresTags, 1), (.hidesDeletions, 1),
         (.keepsLostTokens, 7), (.keepsUses, 14), (.forgetsAssets, 21), (.keepsRefusals, 1),
-        (.keepsReports, 1),
+        (.keepsReports, 1), (.missesChanges, 1),
     ])
     func mutationIsDetectedInSomeOfTheFirstWorlds(
         _ mutation: Mutation, _ likely: UInt64

@@ -44,6 +44,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case missesUpdates = "Q2"
     /// Q3: a fetch reports records that are here already as changes.
     case repeatsNotifications = "Q3"
+    /// Q4: an observer of records is not notified of a change.
+    case missesChanges = "Q4"
 
     /// P5: an atomic request is served in two parts.
     case splitsBatches = "P5"
