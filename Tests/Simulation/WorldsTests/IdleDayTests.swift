@@ -1,3 +1,4 @@
+import Foundation
 import StratusCache
 import StratusClient
 import StratusRecords
@@ -33,6 +34,20 @@ import Testing
         #expect(polling.waits == 0)
         #expect(polling.requests.count >= 480)
         #expect(polling.bytes > 60_000)
+    }
+
+    /// A whole day of it, to be compared with `dayStaysWithinItsRequestBudget`; `STRATUS_LONG=1` runs it.
+    @Test(
+        .enabled(if: ProcessInfo.processInfo.environment["STRATUS_LONG"] != nil),
+        arguments: [0, 100])
+    func dayOfPollingSendsThousandsOfRequests(changes: Int) async throws {
+        let polling = try await Self.cost(changes: changes, isPolling: true)
+        print(
+            "A day of polling every 15 s with \(changes) changes: \(polling.requests.count) requests of "
+                + "\(polling.bytes) bytes, \(polling.waits) long polls.")
+        #expect(polling.waits == 0)
+        #expect(polling.requests.count >= 11_000)
+        #expect(polling.bytes > 1_400_000)
     }
 
     /// Mission F1: while the service sends notifications, no changes are fetched by the clock.

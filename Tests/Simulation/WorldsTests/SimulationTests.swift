@@ -74,6 +74,40 @@ import Testing
         check(Simulation.run(seed: seed))
     }
 
+    /// Mutations that some of the first worlds detect. In which one depends on the build, so the others are tried after
+    /// the likely one.
+    @Test(arguments: [
+        (Mutation.forgetsUnansweredSaves, 1 as UInt64), (.keepsServerRecords, 10),
+        (.hidesLostHistory, 8), (.skipsRecords, 4), (.ignoresTags, 1), (.hidesDeletions, 1),
+        (.keepsLostTokens, 7), (.keepsUses, 14), (.forgetsAssets, 21), (.keepsRefusals, 1),
+        (.keepsReports, 1), (.missesChanges, 1),
+    ])
+    func mutationIsDetectedInSomeOfTheFirstWorlds(
+        _ mutation: Mutation, _ likely: UInt64
+    ) throws {
+        try expectDetection(of: mutation, from: likely, worlds: 200)
+    }
+
+    /// The same for every mutation. Takes an hour; `STRATUS_LONG=1` runs it. Only worlds on files have disks that lie.
+    @Test(
+        .enabled(if: ProcessInfo.processInfo.environment["STRATUS_LONG"] != nil),
+        arguments: Mutation.allCases.filter { $0 != .lyingDisk })
+    func everyMutationIsDetectedWithinFiveThousandWorlds(_ mutation: Mutation) throws {
+        try expectDetection(of: mutation, from: 1, worlds: 5_000)
+    }
+
+    /// One of the worlds breaks a promise with the mutation, and keeps all of them without it.
+    private func expectDetection(
+        of mutation: Mutation, from likely: UInt64, worlds: UInt64
+    ) throws {
+        let seeds = [likely] + Array(1...worlds)
+        let broken = seeds.first { seed in
+            !Simulation.run(seed: seed, mutation: mutation).violations.isEmpty
+        }
+        let seed = try #require(broken)
+        check(Simulation.run(seed: seed))
+    }
+
     /// Every second device of these seeds syncs with an engine.
     @Test(arguments: [22, 31] as [UInt64])
     func worldWithEnginesHasNoViolations(_ seed: UInt64) { check(Simulation.run(seed: seed)) }

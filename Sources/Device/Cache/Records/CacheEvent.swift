@@ -8,7 +8,8 @@ import StratusSync
 /// until the app acknowledges it.
 public enum CacheEvent: Sendable {
     /// A zone was deleted elsewhere. Under the policy `remove` its records are removed here, with
-    /// the pending changes of the named records.
+    /// the pending changes of the named records. Under the policy `recreate` this is reported only if
+    /// the person removed the zone, and nothing is removed here.
     case zoneDeleted(CKRecordZone.ID, reason: ZoneDeletionReason, lostChanges: [CKRecord.ID])
     /// The service refused to create or delete this zone. A zone that was not created keeps its
     /// records and their changes here, which need attention; one that was not deleted is fetched

@@ -327,6 +327,11 @@ extension CacheStore {
         if policy == .recreate, row.state == .existing, try hasContent(row, database) {
             try recreate(row, &outcome, database)
             recreated.append(row.id)
+            // The person removed it, so the app may want to ask before it keeps the zone.
+            if reason == .purged {
+                outcome.events.append(
+                    .zoneDeleted(CKRecordZone.ID(row.id), reason: .purged, lostChanges: []))
+            }
             return
         }
         if reason == nil { try setGeneration(nil, of: row, database) }

@@ -118,20 +118,20 @@ final class DeviceTransport: AccountTransport {
         _ serve: @escaping @Sendable (RequestFault?) async throws -> Answer
     ) async throws -> Answer {
         try checkAlive()
-        let fault = dice.draw(for: path)
+        let fault = dice.draw(for: path, mayDouble: mayDouble)
         if let fault { cloud.note(device, path, fault.name) }
         switch fault {
         case .noRoute: throw TransportError(.noRoute, "The simulation has no network here.")
         case .requestLost: throw TransportError(.refused, "The simulation lost the request.")
         case .refused(let code): throw ServiceFailure(Self.error(code))
         case .late: try await world.sleep(dice.milliseconds(below: 20_000) / 1_000)
-        case .abandoned where mayDouble:
+        case .abandoned:
             try await abandon(serve)
             throw TransportError(.timedOut, "The simulation answers too late.")
         case .tokensExpired:
             _ = try await inner()
             cloud.expireTokens(of: path, userRecordName: userRecordName)
-        case .answerLost, .doubled, .abandoned, .itemRefused, nil:
+        case .answerLost, .doubled, .itemRefused, nil:
             // Time on the network: later requests may overtake this one.
             try await world.sleep(dice.milliseconds(below: 30) / 1_000)
         }
@@ -155,7 +155,7 @@ final class DeviceTransport: AccountTransport {
             die()
             died()
         }
-        if fault == .doubled, mayDouble {
+        if fault == .doubled {
             // Half of them immediately.
             let seconds = dice.milliseconds(below: 7_200_000) / 1_000 - 3_600
             if seconds > 0 {

@@ -53,7 +53,7 @@ extension SimulatedDevice {
         var unobserved: [String] = []
         for place in shadows.indices {
             let scope = shadows[place].scope
-            for id in shadows[place].changes.takeUnseen() {
+            for id in shadows[place].changes.takeUnseen() where mutation != .missesChanges {
                 shadows[place].contents[RecordID(id)] = try cache.snapshot(RecordID(id), in: scope)
             }
             let contents = all[scope] ?? [:]

@@ -26,6 +26,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetsDeletedZones = "S5"
     /// S6: a deletion that got no answer is repeated, even if the record has changed since.
     case repeatsDeletions = "S6"
+    /// S8: a change that the service refused stays refused, whatever the app does.
+    case keepsRefusals = "S8"
     /// P1: changes of existing records are acknowledged but never made.
     case acknowledgesNothing = "P1"
     /// P2: pages leave out a record.
@@ -47,6 +49,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case missesUpdates = "Q2"
     /// Q3: a fetch reports records that are here already as changes.
     case repeatsNotifications = "Q3"
+    /// Q4: an observer of records is not notified of a change.
+    case missesChanges = "Q4"
 
     /// P5: an atomic request is served in two parts.
     case splitsBatches = "P5"
@@ -66,6 +70,8 @@ public enum Mutation: String, CaseIterable, Sendable {
     case forgetsAssets = "A3"
     /// E1: zones that an app deletes with everything stay.
     case keepsErasedZones = "E1"
+    /// G1: reports stay in the file after the app has acknowledged them.
+    case keepsReports = "G1"
     /// D1: disks falsely confirm that data is synchronised; detectable only if files are on disks.
     case lyingDisk = "D1"
 
@@ -203,6 +209,20 @@ public enum Mutation: String, CaseIterable, Sendable {
             CREATE TRIGGER IF NOT EXISTS repeatsDeletions AFTER UPDATE OF isUncertain ON pending
             WHEN NEW.kind = 1 AND NEW.isUncertain <> 0
             BEGIN UPDATE pending SET isUncertain = 0 WHERE sequence = NEW.sequence; END
+            """
+        case .keepsRefusals:
+            """
+            CREATE TRIGGER IF NOT EXISTS keepsRefusals AFTER UPDATE OF errorCode ON pending
+            WHEN OLD.errorCode IS NOT NULL AND NEW.errorCode IS NULL
+            BEGIN
+                UPDATE pending SET errorCode = OLD.errorCode, errorMessage = OLD.errorMessage
+                WHERE sequence = NEW.sequence;
+            END
+            """
+        case .keepsReports:
+            """
+            CREATE TRIGGER IF NOT EXISTS keepsReports BEFORE DELETE ON report
+            BEGIN SELECT RAISE(IGNORE); END
             """
         case .forgetsDeletedZones: "DELETE FROM flag WHERE name LIKE 'deletedGeneration/%'"
         case .keepsUses: "DROP TRIGGER IF EXISTS recordAssetsGone"

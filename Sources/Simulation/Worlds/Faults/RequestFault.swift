@@ -94,13 +94,15 @@ final class FaultDice: Sendable {
         state.withLock { Double($0.numbers.next() % limit) }
     }
 
-    func draw(for path: String) -> RequestFault? {
+    /// - Parameter mayDouble: whether the request may arrive twice, or after the device has given it up.
+    func draw(for path: String, mayDouble: Bool) -> RequestFault? {
         let fault = state.withLock { state -> RequestFault? in
             if state.isCutOff { return .noRoute }
             let rate = state.rate * Self.weight(of: path)
             guard Self.chance(&state.numbers) < min(rate, path == "assets/get" ? 0.8 : 0.5)
             else { return nil }
-            return Self.fault(for: path, &state.numbers)
+            let fault = Self.fault(for: path, &state.numbers)
+            return mayDouble || ![.doubled, .abandoned].contains(fault) ? fault : nil
         }
         if let fault { table.count(fault.name, path) }
         return fault

@@ -318,8 +318,10 @@ extension SimulationRun {
             for user in device.files.keys.sorted() {
                 if device.user != user { try device.switchAccount(to: user) }
                 let cache = try device.opened()
-                // Those since the last round.
-                while case let reports = try cache.reports(), !reports.isEmpty {
+                // Those since the last round. If acknowledged ones stay, their rows are counted below.
+                for _ in 0..<Self.rounds {
+                    let reports = try cache.reports(limit: 1_000)
+                    if reports.isEmpty { break }
                     try cache.acknowledge(reports)
                 }
                 let counts = try device.files[user]?.rowCounts() ?? [:]

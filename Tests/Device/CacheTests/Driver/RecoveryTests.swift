@@ -143,6 +143,26 @@ import Testing
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
+    /// The person removed the zone in the settings, so an app whose policy is to recreate zones is also notified.
+    @Test func recreatePolicyRestoresAndReportsPurgedZone() async throws {
+        var settings = SyncSettings.quick
+        settings.zoneDeletionPolicy = .recreate
+        let cloud = RealService()
+        let phone = try Device(cloud, settings: settings)
+        for name in ["a", "b"] { try phone.save(name, "1") }
+        try await phone.sync()
+        try await cloud.purgeZone(.list)
+        try await phone.sync()
+        #expect(try await cloud.names() == ["a", "b"])
+        let reports = try await phone.cache.reports()
+        let purged = reports.compactMap { report -> ZoneID? in
+            guard case .zoneDeleted(let zone, .purged, let lost) = report.event, lost.isEmpty
+            else { return nil }
+            return ZoneID(zone)
+        }
+        #expect(purged == [.list])
+    }
+
     @Test func zoneLostByServiceIsRecreatedWithRecords() async throws {
         let cloud = RealService()
         // The user existed before the copy was made.

@@ -145,6 +145,43 @@ import Testing
         #expect(try alice.texts() == ["root": "1"])
     }
 
+    /// The service's refusal is thrown to the caller, and leaves nothing in the queue.
+    @Test(arguments: [
+        FrameworkErrorCode.participantMayNeedVerification, .alreadyShared, .tooManyParticipants,
+        .participantAlreadyInvited,
+    ])
+    func refusalIsThrownToTheCallerOfASharingCall(code: FrameworkErrorCode) async throws {
+        let cloud = TestCloud()
+        let alice = try await CloudDevice(cloud, "phone", user: "alice@example.org")
+        let bo = try await CloudDevice(cloud, "tablet", user: "bo@example.org")
+        try alice.save("root", "1")
+        try await alice.cache.sync()
+        cloud.faults.next(of: RecordsModify.self, .answer(.badRequest, frameworkCode: code))
+        let refusal = await #expect(throws: CacheError.self) { try await alice.cache.share(root) }
+        #expect(refusal?.failure?.code == code)
+        let share = try await alice.cache.share(root)
+        cloud.faults.next(of: RecordsModify.self, .answer(.badRequest, frameworkCode: code))
+        let uninvited = await #expect(throws: CacheError.self) {
+            try await alice.cache.invite(
+                emailAddresses: ["bo@example.org"], to: share.recordID, permission: .readWrite)
+        }
+        #expect(uninvited?.failure?.code == code)
+        let invited = try await alice.cache.invite(
+            emailAddresses: ["bo@example.org"], to: share.recordID, permission: .readWrite)
+        let link = try #require(invited.url)
+        cloud.faults.next(of: RecordsAccept.self, .answer(.badRequest, frameworkCode: code))
+        let outside = await #expect(throws: CacheError.self) {
+            try await bo.cache.acceptShare(at: link)
+        }
+        #expect(outside?.failure?.code == code)
+        #expect(cloud.faults.remaining.isEmpty)
+        for device in [alice, bo] {
+            #expect(try await device.cache.attentionItems().isEmpty)
+            #expect(try await device.cache.status().pendingCount == 0)
+        }
+        #expect(try await bo.cache.zoneIDs(in: .shared).isEmpty)
+    }
+
     @Test func sharingCallsOfflineThrowNotSynced() async throws {
         let (alice, _) = try await devices()
         goOffline(alice)
