@@ -43,7 +43,7 @@ extension ChangesDatabase: ServedEndpoint {
             ) { row in
                 row.hasFeed && row.name != ZoneID.defaultZoneName
             }
-            context.work.add(recordsRead: page.rows.count)
+            context.work.add(zonesRead: page.rows.count)
             return Answer(
                 zones: page.rows.map { .success(ZoneDictionary(changed: $0, in: context)) },
                 syncToken: try tokens.databaseToken(

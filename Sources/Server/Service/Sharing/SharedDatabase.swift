@@ -121,7 +121,7 @@ struct SharedDatabase: Sendable {
     /// The current state of the zones, those of one owner in one snapshot.
     func states(of zones: [SharedZoneRow]) async throws -> [SharedZoneRow] {
         var states: [SharedZoneRow] = []
-        context.work.add(recordsRead: zones.count)
+        context.work.add(zonesRead: zones.count)
         for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {
             context.chargeForOwner()
             let view = context.viewing(owner)

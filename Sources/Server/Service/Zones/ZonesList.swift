@@ -18,7 +18,7 @@ extension ZonesList: ServedEndpoint {
             let tokens = call.context.changeTokens(signer, of: address, reader)
             let zones = try reader.zones()
             // The rows of deleted zones are read too.
-            call.context.work.add(recordsRead: try reader.zoneCount())
+            call.context.work.add(zonesRead: try reader.zoneCount())
             return Answer(
                 try zones.map { row in
                     var zone = try ZoneDictionary(row, in: call.context, tokens: tokens)

@@ -22,7 +22,7 @@ extension ZonesLookup: ServedEndpoint {
         guard let address = try context.databaseAddress() else {
             return try await sharedAnswer(request, in: context, databases, signer)
         }
-        context.work.add(recordsRead: request.items.count)
+        context.work.add(zonesRead: request.items.count)
         return try await databases.store(for: address).read { reader in
             let tokens = context.changeTokens(signer, of: address, reader)
             return Answer(
