@@ -22,6 +22,13 @@ public struct ZoneID: Hashable, Sendable {
     public var isDefault: Bool { name == Self.defaultZoneName }
 }
 
+extension Sequence<ZoneID> {
+    /// The zones by name and owner, for sets and dictionaries whose order would become an order of requests.
+    package var inOrder: [ZoneID] {
+        sorted { ($0.name, $0.ownerName) < ($1.name, $1.ownerName) }
+    }
+}
+
 /// The identity of a record: its name, unique within its zone.
 ///
 /// ```swift

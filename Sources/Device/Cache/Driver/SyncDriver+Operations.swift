@@ -103,7 +103,7 @@ extension SyncDriver {
         for zone in done.deleted where try store.state(of: zone) == .wanted {
             session.zoneWanted(zone)
         }
-        session.zonesChanged(Array(outcome.staleZones))
+        session.zonesChanged(outcome.staleZones.inOrder)
         try noteSendable()
         observers.notify(outcome)
         if let halt = session.halt { haltSession(halt) }
@@ -301,7 +301,7 @@ extension SyncDriver {
         let outcome = try store.confirm(
             batch, answers, dispositions, wereSent: wereSent, operationID: operationID)
         try noteSendable()
-        for zone in outcome.staleZones { session.notified(of: zone) }
+        for zone in outcome.staleZones.inOrder { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"
         operationNotes["confirmed"] = "\(dispositions.count { $0 == .confirmed })"
         operationNotes["conflicts"] = "\(dispositions.count { $0 == .conflict })"

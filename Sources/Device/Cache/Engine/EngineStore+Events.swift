@@ -47,7 +47,8 @@ extension EngineStore {
         cache.observers.notify(outcome)
         forgetUnconfirmed(changed + deleted.map { ZoneID($0.zoneID) })
         try refresh(
-            try Set(missing).union(recreated).flatMap { try store.pendingIDs(in: $0) }, engine)
+            try Set(missing).union(recreated).inOrder.flatMap { try store.pendingIDs(in: $0) },
+            engine)
     }
 
     private func fetched(
@@ -57,7 +58,7 @@ extension EngineStore {
             grouping: try changes.modifications.map { try RecordSnapshot($0.record) },
             by: \.id.zoneID)
         let deletions = Dictionary(grouping: changes.deletions) { ZoneID($0.recordID.zoneID) }
-        for zone in Set(records.keys).union(deletions.keys) {
+        for zone in Set(records.keys).union(deletions.keys).inOrder {
             let deleted = deletions[zone] ?? []
             var page = ZonePage(
                 records: records[zone] ?? [], deletedNames: deleted.map(\.recordID.recordName),
@@ -167,11 +168,12 @@ extension EngineStore {
         let outcome = try store.zonesModified(created: created, deleted: deleted, refused: refused)
         cache.observers.notify(outcome)
         // Zones that are still there, or that others created under the name since.
-        for zone in outcome.staleZones {
+        for zone in outcome.staleZones.inOrder {
             engine.state.forget(zone)
             await engine.fetchSoon(zone)
         }
-        try refresh((deleted + refused.keys).flatMap { try store.pendingIDs(in: $0) }, engine)
+        try refresh(
+            (deleted + refused.keys).inOrder.flatMap { try store.pendingIDs(in: $0) }, engine)
     }
 
     private func sent(
@@ -203,7 +205,12 @@ extension EngineStore {
                 noteUnconfirmed(ZoneID(failed.record.recordID.zoneID), engine)
             }
         }
-        for (id, error) in sent.failedRecordDeletes {
+        // In one order: the changes that stay pending are sent in the order in which they are added below.
+        let failedDeletes = sent.failedRecordDeletes.sorted {
+            ($0.key.zoneID.zoneName, $0.key.recordName)
+                < ($1.key.zoneID.zoneName, $1.key.recordName)
+        }
+        for (id, error) in failedDeletes {
             let failure = SyncFailure(error)
             let server = try error.serverRecord.map { try RecordSnapshot($0) }
             add(

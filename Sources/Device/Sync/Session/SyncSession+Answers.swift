@@ -27,15 +27,15 @@ extension SyncSession {
             }
             return false
         }
-        for (zone, problem) in created {
-            if let problem {
+        for zone in created.keys.inOrder {
+            if let problem = created[zone] ?? nil {
                 if isOnlyReported(problem, of: zone) { zonesToCreate.removeAll { $0 == zone } }
             } else {
                 madeZones.append(zone)
             }
         }
-        for (zone, problem) in deleted {
-            if let problem, recovery(forZone: problem.code) != .confirm {
+        for zone in deleted.keys.inOrder {
+            if let problem = deleted[zone] ?? nil, recovery(forZone: problem.code) != .confirm {
                 if isOnlyReported(problem, of: zone) { zonesToDelete.removeAll { $0 == zone } }
             } else {
                 goneZones.append(zone)

@@ -129,7 +129,7 @@ extension EngineDriver {
                 if !page.moreComing {
                     let named =
                         changed + gone + pageChanged + deletions.map { ZoneID($0.zoneID) }
-                    deletions += known.subtracting(named).map { zone in
+                    deletions += known.subtracting(named).inOrder.map { zone in
                         var deletion = CKDatabase.DatabaseChange.Deletion(
                             zoneID: CKRecordZone.ID(zone), reason: .deleted)
                         deletion.isInferred = true

@@ -170,12 +170,12 @@ struct EngineLedger: Sendable {
 
     /// The zones that were deleted and created again since their generations were noted.
     func recreated(_ generations: [ZoneID: Int64]) -> [ZoneID] {
-        generations.keys.filter { zone in
+        generations.keys.inOrder.filter { zone in
             guard let known = zoneGenerations[zone], let current = generations[zone] else {
                 return false
             }
             return known < current
-        }.sorted { ($0.name, $0.ownerName) < ($1.name, $1.ownerName) }
+        }
     }
 
     /// Notes the generations of existing zones. Of those that were created again it forgets how far they were fetched, and
