@@ -167,6 +167,16 @@ struct EngineWorld {
         return EngineApp(container.privateCloudDatabase, automatically: automatically)
     }
 
+    /// Two devices: the phone has sent the huts `a` and `b`, and the tablet has fetched nothing.
+    func unfetchedPair() async throws -> (phone: EngineApp, tablet: EngineApp) {
+        let phone = try await app("phone")
+        let tablet = try await app("tablet")
+        phone.makeZone()
+        for name in ["a", "b"] { phone.write(name, "1") }
+        try await phone.engine.sendChanges()
+        return (phone, tablet)
+    }
+
     /// Two devices that have fetched the zone and one hut, with nothing left to sync.
     func pair() async throws -> (phone: EngineApp, tablet: EngineApp) {
         let phone = try await app("phone")

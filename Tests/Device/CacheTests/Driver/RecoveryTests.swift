@@ -130,13 +130,19 @@ import Testing
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
-    @Test func recreatePolicyRestoresDeletedZone() async throws {
+    /// A device that recreates deleted zones, with two records.
+    private func recreatingPhone(_ cloud: RealService) async throws -> Device {
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate
-        let cloud = RealService()
         let phone = try Device(cloud, settings: settings)
         for name in ["a", "b"] { try phone.save(name, "1") }
         try await phone.sync()
+        return phone
+    }
+
+    @Test func recreatePolicyRestoresDeletedZone() async throws {
+        let cloud = RealService()
+        let phone = try await recreatingPhone(cloud)
         try await cloud.deleteZone(.list)
         try await phone.sync()
         #expect(try await cloud.names() == ["a", "b"])
@@ -145,12 +151,8 @@ import Testing
 
     /// The person removed the zone in the settings, so an app whose policy is to recreate zones is also notified.
     @Test func recreatePolicyRestoresAndReportsPurgedZone() async throws {
-        var settings = SyncSettings.quick
-        settings.zoneDeletionPolicy = .recreate
         let cloud = RealService()
-        let phone = try Device(cloud, settings: settings)
-        for name in ["a", "b"] { try phone.save(name, "1") }
-        try await phone.sync()
+        let phone = try await recreatingPhone(cloud)
         try await cloud.purgeZone(.list)
         try await phone.sync()
         #expect(try await cloud.names() == ["a", "b"])

@@ -23,14 +23,32 @@ import Testing
         return try #require(device.transport.takeKept())
     }
 
-    @Test func lateSaveDoesNotRestoreDeletedRecord() async throws {
-        let cloud = TestCloud()
+    /// Two devices with the record `a` and its zone.
+    private func syncedPair(
+        _ cloud: TestCloud = TestCloud()
+    ) async throws -> (phone: CloudDevice, tablet: CloudDevice) {
+        let phone = try await CloudDevice(cloud, "phone")
+        let tablet = try await CloudDevice(cloud, "tablet")
+        try phone.save("a", "1")
+        // The second sync fetches the zone's creation.
+        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        return (phone, tablet)
+    }
+
+    /// Two devices. The phone has sent the record `a`; its save of `b` is delivered by the returned closure.
+    private func pairWithLateSave(
+        _ cloud: TestCloud
+    ) async throws -> (CloudDevice, CloudDevice, @Sendable () async -> Void) {
         let phone = try await CloudDevice(cloud, "phone")
         let tablet = try await CloudDevice(cloud, "tablet")
         try phone.save("a", "1")
         try await phone.cache.sync()
         try phone.save("b", "1")
-        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        return (phone, tablet, try await syncKeeping(RecordsModify.path, of: phone))
+    }
+
+    @Test func lateSaveDoesNotRestoreDeletedRecord() async throws {
+        let (phone, tablet, handOver) = try await pairWithLateSave(TestCloud())
         try await phone.cache.sync()
         try await tablet.cache.sync()
         #expect(try tablet.texts() == ["a": "1", "b": "1"])
@@ -88,12 +106,7 @@ import Testing
 
     /// The zone is deleted, created again and deleted once more, before anything is sent.
     @Test func secondZoneDeletionKeepsZoneRecreatedElsewhere() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        // The second sync fetches the zone's creation.
-        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        let (phone, tablet) = try await syncedPair()
         try await phone.cache.deleteZone(.list)
         try phone.save("n", "1")
         try await phone.cache.deleteZone(.list)
@@ -106,11 +119,7 @@ import Testing
 
     /// The first deletion arrived. The creation of the next zone did not, because another device created one first.
     @Test func zoneDeletionBeforeOwnRecreationKeepsZoneRecreatedElsewhere() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        let (phone, tablet) = try await syncedPair()
         try await phone.cache.deleteZone(.list)
         try phone.save("n", "1")
         phone.transport.tap { [transport = phone.transport] _, answer in
@@ -133,10 +142,7 @@ import Testing
     /// The service refuses the first deletion, and another zone is there before the second.
     @Test func zoneDeletionAfterRefusalKeepsZoneRecreatedElsewhere() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        for device in [phone, phone, tablet] { try await device.cache.sync() }
+        let (phone, tablet) = try await syncedPair(cloud)
         cloud.faults(on: "phone").next(of: ZonesModify.self, .answer(.accessDenied))
         try await phone.cache.deleteZone(.list)
         try await phone.cache.sync()
@@ -152,12 +158,7 @@ import Testing
     /// A device without a fixed ID has a new one in each process.
     @Test func requestOfAProcessWithAnotherDeviceIDIsCancelled() async throws {
         let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try phone.save("b", "1")
-        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        let (phone, tablet, handOver) = try await pairWithLateSave(cloud)
         try phone.cache.close()
         let nextProcess = try await CloudDevice(cloud, "next process")
         let cache = try CloudCache(
@@ -174,13 +175,7 @@ import Testing
     }
 
     @Test func requestOfAKilledProcessIsCancelledByTheNextOne() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        let tablet = try await CloudDevice(cloud, "tablet")
-        try phone.save("a", "1")
-        try await phone.cache.sync()
-        try phone.save("b", "1")
-        let handOver = try await syncKeeping(RecordsModify.path, of: phone)
+        let (phone, tablet, handOver) = try await pairWithLateSave(TestCloud())
         try phone.restart()
         try phone.delete("b")
         try await phone.cache.sync()

@@ -41,13 +41,7 @@ import Testing
     /// A first fetch does not report records that were deleted before it.
     @Test(arguments: [false, true])
     func conflictingRecordDeletedBeforeTheFirstFetchIsDeleted(restarts: Bool) async throws {
-        let world = EngineWorld()
-        let phone = try await world.app("phone")
-        let tablet = try await world.app("tablet")
-        phone.makeZone()
-        phone.write("a", "1")
-        phone.write("b", "1")
-        try await phone.engine.sendChanges()
+        let (phone, tablet) = try await EngineWorld().unfetchedPair()
         tablet.write("a", "0")
         #expect(await codeOf { try await tablet.engine.sendChanges() } == .partialFailure)
         #expect(tablet.texts == ["a": "1"])

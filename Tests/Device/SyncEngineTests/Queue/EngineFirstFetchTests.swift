@@ -6,13 +6,7 @@ import Testing
     /// The service still reports the deletion to the device that created the record.
     @Test(arguments: [false, true])
     func savedRecordDeletedElsewhereBeforeTheFirstFetchIsDeleted(restarts: Bool) async throws {
-        let world = EngineWorld()
-        let phone = try await world.app("phone")
-        let tablet = try await world.app("tablet")
-        phone.makeZone()
-        phone.write("a", "1")
-        phone.write("b", "1")
-        try await phone.engine.sendChanges()
+        let (phone, tablet) = try await EngineWorld().unfetchedPair()
         try await tablet.engine.fetchChanges()
         tablet.erase("a")
         try await tablet.engine.sendChanges()

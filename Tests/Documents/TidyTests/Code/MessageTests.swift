@@ -30,14 +30,11 @@ import Testing
         "needs", "was", "were", "will", "would",
     ]
 
-    static let exceptions: [Exception] = [
+    static let exceptions: [Exception] = ["“Restore”", "“Move”"].map {
         Exception(
-            path: "Sources/Server/Service/Upkeep/Finding+Advice.swift", about: "“Restore”",
-            reason: "The finding, which says what happened, is printed before its advice."),
-        Exception(
-            path: "Sources/Server/Service/Upkeep/Finding+Advice.swift", about: "“Move”",
-            reason: "The finding, which says what happened, is printed before its advice."),
-    ]
+            path: "Sources/Server/Service/Upkeep/Finding+Advice.swift", about: $0,
+            reason: "The finding, which says what happened, is printed before its advice.")
+    }
 
     static func violations(in file: SourceText) -> [Violation] {
         var messages: Set<Int> = []

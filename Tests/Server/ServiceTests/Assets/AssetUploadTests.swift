@@ -288,16 +288,25 @@ import Testing
         #expect(refused.withLock { $0?.error.code } == .quotaExceeded)
     }
 
-    /// Saving records would not help the user then.
-    @Test func fullDatabaseIsNotBlamedOnTheUsersUploads() async throws {
+    /// A public database with room for 1,000 bytes, of which 300 are Alice's and the others Bob's.
+    private func fullPublicDatabase(
+        bytesOfBob count: Int
+    ) async throws -> (world: World, alice: Person) {
         let world = World(
             limits: .with {
                 $0.publicAssetBytes = 1_000
                 $0.assetBytes = 1_000
             })
-        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
+        let alice = try await world.person("alice")
         _ = try await alice.upload([UInt8](repeating: 1, count: 300), scope: .public)
-        _ = try await bob.upload([UInt8](repeating: 2, count: 700), scope: .public)
+        let bob = try await world.person("bob")
+        _ = try await bob.upload([UInt8](repeating: 2, count: count), scope: .public)
+        return (world, alice)
+    }
+
+    /// Saving records would not help the user then.
+    @Test func fullDatabaseIsNotBlamedOnTheUsersUploads() async throws {
+        let (_, alice) = try await fullPublicDatabase(bytesOfBob: 700)
         let refused = await #expect(throws: RequestFailure.self) {
             try await alice.upload([3], scope: .public)
         }
@@ -307,14 +316,7 @@ import Testing
 
     /// Records for the other uploads would leave no more room for it.
     @Test func uploadThatTheQuotaCannotHoldIsNotBlamedOnTheUsersUploads() async throws {
-        let world = World(
-            limits: .with {
-                $0.publicAssetBytes = 1_000
-                $0.assetBytes = 1_000
-            })
-        let (alice, bob) = (try await world.person("alice"), try await world.person("bob"))
-        _ = try await alice.upload([UInt8](repeating: 1, count: 300), scope: .public)
-        _ = try await bob.upload([UInt8](repeating: 2, count: 650), scope: .public)
+        let (world, alice) = try await fullPublicDatabase(bytesOfBob: 650)
         for (count, isBlamed) in [(51, false), (50, true)] {
             let address = try await alice.uploadAddress(scope: .public)
             let refused = await uploadFailure(
