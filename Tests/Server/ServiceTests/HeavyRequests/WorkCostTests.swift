@@ -184,7 +184,7 @@ import Testing
         let world = World(limits: .with { $0.requestsInBurst = 40 }, isThrottled: true)
         let alice = try await world.person("alice")
         for start in [0, 400] {
-            for kind in [ZonesModify.Kind.create, .delete] {
+            for kind in [ZonesModify.Operation.Kind.create, .delete] {
                 _ = try await alice.ask(
                     ZonesModify.self,
                     .init(operations: (start..<start + 400).map { .init(kind, zone("zone\($0)")) }))
