@@ -65,7 +65,7 @@ struct MapTests {
             "Nameless has no property for the change date",
             "record type '9lives' of Nameless is not a name",
             "field 'a b' of Nameless is not a name", "Nameless has the field a b twice",
-            "share the record type Person", "record type DeleteQueue of Hollow is taken",
+            "share the record type Person", "record type DeleteQueue of Hollow is reserved",
             "Hollow has no field",
         ] {
             #expect(sentence.contains(problem), "\(sentence)")
