@@ -163,13 +163,16 @@ import Testing
         try expectDetection(of: .splitsBatches, in: stories)
     }
 
-    /// The requests of the client, and the edits and syncs between them; nil if a seed has none.
+    /// The requests of the client, and what creates and syncs records, so that their zone exists; nil if a seed has no
+    /// such requests.
     private static func directSaves(_ seed: UInt64) -> Story? {
         let steps = Simulation.steps(ofSeed: seed)
-        let first = steps.firstIndex { step in
-            step.hasPrefix("saveDirectly(") || step.hasPrefix("editDirect(")
+        guard steps.contains(where: { $0.hasPrefix("saveDirectly(") }) else { return nil }
+        let names = ["make(", "sync(", "pass(", "saveDirectly(", "editDirect("]
+        let kept = steps.indices.filter { place in
+            names.contains { steps[place].hasPrefix($0) }
         }
-        return first.map { (seed: seed, steps: Set($0..<steps.count)) }
+        return (seed: seed, steps: Set(kept))
     }
 
     /// Each pair that occurred too rarely is listed, including those that never occurred.

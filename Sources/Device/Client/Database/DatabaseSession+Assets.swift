@@ -33,9 +33,12 @@ extension DatabaseSession {
         var waiting = assetsToSend(&batch, meter)
         // If one record of a zone cannot be sent, none of that zone is.
         waiting.removeAll { batch.isSpoilt(records[$0.record].recordID) }
-        for (zoneID, assets) in Dictionary(
-            grouping: waiting, by: { records[$0.record].recordID.zoneID })
-        {
+        // In one order, which is that of the requests.
+        let zones = Dictionary(grouping: waiting) { records[$0.record].recordID.zoneID }
+            .sorted {
+                ($0.key.zoneName, $0.key.ownerName) < ($1.key.zoneName, $1.key.ownerName)
+            }
+        for (zoneID, assets) in zones {
             for chunk in assets.chunks(ofCount: Self.addressesPerRequest) {
                 let group = Array(chunk).filter { !batch.isSpoilt(records[$0.record].recordID) }
                 guard !group.isEmpty else { continue }

@@ -122,7 +122,9 @@ struct SharedDatabase: Sendable {
     func states(of zones: [SharedZoneRow]) async throws -> [SharedZoneRow] {
         var states: [SharedZoneRow] = []
         context.work.add(zonesRead: zones.count)
-        for (owner, rows) in Dictionary(grouping: zones, by: \.owner) {
+        // In one order: the zones that have changed get the next versions of this database in the order of the states.
+        let groups = Dictionary(grouping: zones, by: \.owner).sorted { $0.key < $1.key }
+        for (owner, rows) in groups {
             context.chargeForOwner()
             let view = context.viewing(owner)
             let names = rows.map(\.name)

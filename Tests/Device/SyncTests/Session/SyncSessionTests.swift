@@ -287,6 +287,17 @@ import Testing
         #expect(session.halt == nil)
     }
 
+    /// They are fetched in that order; the order of a dictionary would differ from run to run.
+    @Test func createdZonesAreInOneOrder() {
+        let zones = (0..<8).map { ZoneID(name: "Z\($0)") }
+        var session = SyncSession(backlog: SyncBacklog(zonesToCreate: zones))
+        var now = 0.0
+        _ = session.perform(&now)
+        let created = Dictionary(uniqueKeysWithValues: zones.map { ($0, nil as SyncFailure?) })
+        let done = session.zonesModified(created: created, deleted: [:], at: now)
+        #expect(done.created == zones)
+    }
+
     @Test func zonesAreModifiedInBatchesOfFourHundred() {
         let zones = (0..<500).map { ZoneID(name: "Z\($0)") }
         var session = SyncSession(
