@@ -224,6 +224,13 @@ extension CacheStore {
         let name = server.id.name
         let known = try Data.fetchOne(
             statement, arguments: [zone.key, NameHash.of(name), name])
+        var server = server
+        if server.system?.sharing != nil, let known,
+            // A damaged row is replaced.
+            let former = try? known.withUnsafeBytes(StoredSystem.decode)
+        {
+            server.system?.keepLinkKey(of: former)
+        }
         if let known, known == server.systemData,
             try !isReadableNow(server, zone, database)
         {

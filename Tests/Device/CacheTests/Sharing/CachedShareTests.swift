@@ -112,6 +112,27 @@ import Testing
         #expect(kept.recordChangeTag != nil)
     }
 
+    /// The service does not have the key, so a share that is fetched again may lack it.
+    @Test func linkKeyIsKeptIfItIsNotFetchedAgain() async throws {
+        let (phone, share) = try await shared()
+        let stored = try phone.cache.snapshot(RecordID(share.recordID))?.system
+        let system = try #require(stored)
+        func with(_ key: UInt8?) throws -> RecordSnapshot.SystemFields {
+            let json = try JSONSerialization.jsonObject(with: Data(system.sharing ?? []))
+            var content = try #require(json as? [String: Any])
+            content["linkKey"] = key.map { Data(repeating: $0, count: 32).base64EncodedString() }
+            var changed = system
+            changed.sharing = [UInt8](
+                try JSONSerialization.data(withJSONObject: content, options: .sortedKeys))
+            return changed
+        }
+        var fetched = try with(nil)
+        fetched.keepLinkKey(of: try with(1))
+        #expect(fetched == (try with(1)))
+        fetched.keepLinkKey(of: try with(2))
+        #expect(fetched == (try with(1)))
+    }
+
     @Test(
         arguments: [[], [0xFF], Array("{}".utf8), Array("{\"dictionary\":\"\"}".utf8)] as [[UInt8]])
     func damagedSharingDataGivesNoParticipants(_ sharing: [UInt8]) throws {
