@@ -50,9 +50,8 @@ extension CacheStore {
             try putSystem(server.system, of: name, zone, database)
             return try takeReadable(server, client, &row, zone, &outcome, database)
         }
-        if try row.base?.isOfAnotherRecord(than: server) == false
-            && deletesFormer(row, zone, database)
-        {
+        let isOfAnother = row.base?.isOfAnotherRecord(than: server)
+        if try isOfAnother == false && deletesFormer(row, zone, database) {
             // The former record will be deleted before this one is saved, so there is no conflict.
             row.base = server
             row.change.conflictRounds += countsRound ? 1 : 0
@@ -60,7 +59,7 @@ extension CacheStore {
             try putSystem(server.system, of: name, zone, database)
             return
         }
-        if row.base?.isOfAnotherRecord(than: server) == true {
+        if isOfAnother == true {
             if !row.isRecreated,
                 try isGivenUp(client, for: server, row, zone, &outcome, database)
             {

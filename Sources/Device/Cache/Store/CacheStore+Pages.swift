@@ -338,8 +338,8 @@ extension CacheStore {
             if let made = recreatedMilliseconds(client),
                 let key = fieldTimesKey(ofType: client.type)
             {
-                // Marked as a different record than the deleted one, so that a repetition of that deletion after a loss
-                // does not delete it.
+                // Marked as a different record than the deleted one, so that repeating that deletion after a loss does
+                // not delete it.
                 var next = client
                 next.stampRecreation(in: key, after: client, former: made, at: nowMilliseconds)
                 try put(next, isEdit: true, zone, database)
