@@ -34,9 +34,10 @@ extension SimulationRun {
     /// - Parameter isStale: whether the second record is saved as a new one, although the service may have it.
     func saveDirectly(_ number: Int, isAtomic: Bool, isStale: Bool) async throws {
         let user = devices[number].user
-        let database = try await clean(user).privateCloudDatabase
-        guard let here = try await directRecords(in: database, of: user) else { return }
         let amount = ledger.nextNumber()
+        // A device of its own: another connection of the same device would use its operation identifiers again.
+        let database = try await clean(user, "direct\(amount)").privateCloudDatabase
+        guard let here = try await directRecords(in: database, of: user) else { return }
         let (first, second, third) = (
             Self.directIDs[0], Self.directIDs[1], Self.directIDs[2]
         )
