@@ -89,11 +89,25 @@ extension SimulatedDevice {
         return one.seen.hasSameContent(as: other.seen)
     }
 
+    /// Whether a share differs only by the key of its link, which the device did not have before: its keyring could not
+    /// be fetched then, and the link is another one now.
+    private static func hasGainedLinkKey(
+        _ former: RecordSnapshot.SystemFields?, _ now: RecordSnapshot.SystemFields?
+    ) -> Bool {
+        guard let now, var gained = former, gained != now else { return false }
+        gained.keepLinkKey(of: now)
+        return gained == now
+    }
+
     /// Notifications that observers got although nothing has changed since they were last checked.
     func needlessNotifications() throws -> [String] {
         var needless: [String] = []
         for place in shadows.indices {
-            let ids = shadows[place].changes.takeUnseen()
+            let ids = try shadows[place].changes.takeUnseen().filter { id in
+                let id = RecordID(id)
+                let now = try openCache?.snapshot(id, in: shadows[place].scope)
+                return !Self.hasGainedLinkKey(shadows[place].contents[id]?.system, now?.system)
+            }
             needless += ids.map {
                 "\(name): an observer was notified of \($0.recordName), which had not changed"
             }
