@@ -50,9 +50,13 @@ public final class FaultTable: Sendable {
     /// The requests that devices send; the service never refuses a download.
     private static let requests = [
         "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
-        "operations/cancel", "records/lookup", "records/modify", "subscriptions/lookup",
-        "subscriptions/modify", "tokens/create", "tokens/register", "users/caller", "zones/modify",
+        "operations/cancel", RecordsAccept.path, "records/lookup", "records/modify",
+        RecordsResolve.path, "subscriptions/lookup", "subscriptions/modify", "tokens/create",
+        "tokens/register", "users/caller", "zones/modify",
     ]
+
+    /// The requests that never arrive twice, nor after the device has given them up.
+    private static let singleRequests = ["assets/get", RecordsAccept.path]
 
     /// The faults that an operation can meet. Why others cannot: Documentation/Simulation.md.
     private static func faults(of request: String) -> [String] {
@@ -61,7 +65,7 @@ public final class FaultTable: Sendable {
             request == OperationsCancel.path
             ? RequestFault.cancelCodes : RequestFault.requestCodes
         faults += codes.map { .refused($0) }
-        if request != "assets/get" { faults += [.doubled, .abandoned] }
+        if !singleRequests.contains(request) { faults += [.doubled, .abandoned] }
         if request.hasPrefix("changes/") { faults.append(.tokensExpired) }
         if request == RecordsModify.path {
             faults += RequestFault.itemCodes.map { .itemRefused($0) }
@@ -70,10 +74,13 @@ public final class FaultTable: Sendable {
     }
 
     /// The pairs of a fault and an operation that occurred less often: a line for each operation, with the counts.
+    /// Requests that devices did not send before are required too, as soon as one of them meets a fault.
     public func scarcePairs(below limit: Int) -> [String] {
         let rows = rows
+        let requests = Set(rows.values.flatMap(\.keys)).union(Self.requests)
+            .subtracting(["notifications", "steps"])
         var faults = Dictionary(
-            uniqueKeysWithValues: Self.requests.map { ($0, Self.faults(of: $0)) })
+            uniqueKeysWithValues: requests.map { ($0, Self.faults(of: $0)) })
         faults["notifications"] = ["push dropped", "push doubled"]
         let occurred = rows.filter { $0.value["steps"] != nil }.keys
         faults["steps"] = Set(occurred).union(Step.faultsOfEveryLane).sorted()

@@ -119,22 +119,25 @@ final class FaultDice: Sendable {
         case RecordsModify.path, ZonesModify.path: 2.5
         case OperationsCancel.path: 10
         case SubscriptionsLookup.path, SubscriptionsModify.path: 4
+        case RecordsResolve.path, RecordsAccept.path: 4
         case TokensRegister.path: 2
         case "assets/get": 16
-        case _ where isOfAssets(path): 8
+        case _ where isRare(path): 8
         default: 1
         }
     }
 
-    private static func isOfAssets(_ path: String) -> Bool {
-        path.hasPrefix("assets/") || path == RecordsLookup.path
+    /// Whether an operation is so rare that most of its faults are refusals, which have the most kinds.
+    private static func isRare(_ path: String) -> Bool {
+        path.hasPrefix("assets/")
+            || [RecordsLookup.path, RecordsResolve.path, RecordsAccept.path].contains(path)
     }
 
     private static func fault(for path: String, _ numbers: inout SeededNumbers) -> RequestFault {
         let isChanges = path.hasPrefix("changes/")
         let isModify = path == RecordsModify.path
         let number = numbers.next() % 100
-        switch isOfAssets(path) ? number * 3 : number {
+        switch isRare(path) ? number * 3 : number {
         case 0..<20: return .answerLost
         case 20..<27: return .requestLost
         case 27..<32: return .noRoute

@@ -16,6 +16,8 @@ enum AppStep: Hashable, Sendable {
     case leaveNotebook(device: Int, notebook: Int)
     /// Its owner ends the share.
     case stopSharing(device: Int, notebook: Int)
+    /// A user opens the link of the zone that is shared from the beginning: its owner, or a user who is in the share.
+    case openLink(device: Int)
     case editPage(device: Int, notebook: Int, page: String)
     /// The owner takes a page out of the notebook.
     case movePage(device: Int, notebook: Int, page: String)

@@ -91,7 +91,8 @@ enum Step: Hashable, Sendable {
     static let faultsOfEveryLane = [
         "stop", "kill", "drop", "kill before write", "kill after write", "kill before answer",
         "disk full", "partition", "zone deleted", "zone purged", "account switched", "app updated",
-        "share left", "asleep for long",
+        "share left", "older copy restored", "zone detached", "change withdrawn",
+        "everything deleted", "asleep for long",
     ]
 
     /// The row in the table of faults; nil for a step that is not a fault.

@@ -11,6 +11,7 @@ extension SimulationRun {
         case .joinNotebook(let number, let notebook): try joinNotebook(number, notebook)
         case .leaveNotebook(let number, let notebook): try leaveNotebook(number, notebook)
         case .stopSharing(let number, let notebook): try stopSharing(number, notebook)
+        case .openLink(let number): try openLink(number)
         case .editPage(let number, let notebook, let page):
             try editPage(number, notebook, page)
         case .movePage(let number, let notebook, let page):

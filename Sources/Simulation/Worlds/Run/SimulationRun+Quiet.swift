@@ -20,6 +20,7 @@ extension SimulationRun {
         cloud.note("quiet", "", "")
         cloud.endFaults()
         notebooks.close()
+        links.close()
         for device in devices {
             device.dice.end()
             device.endTrouble()

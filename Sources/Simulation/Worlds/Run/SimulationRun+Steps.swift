@@ -170,8 +170,10 @@ extension SimulationRun {
         ledger.left(owner: 0, by: device.user)
         do {
             try device.opened().deleteZone(zone, in: .shared)
-            // If the process has ended, the outcome is unknown.
-            if device.openCache != nil { strangers.insert(device.user) }
+            // If the process has ended, or the user is opening the link of the share, the outcome is unknown.
+            if device.openCache != nil, !links.isBeingOpened(by: device.user) {
+                strangers.insert(device.user)
+            }
         } catch {
             // As above.
             return

@@ -20,6 +20,7 @@ final class SimulationRun {
     var userRecordNames: [String] = []
     let photos: Photos
     let notebooks = Notebooks()
+    let links = OpenedLinks()
     var directs = DirectRecords()
     /// The folder of the world's files.
     let folder: WorldFolder
