@@ -175,8 +175,8 @@ import Testing
         return (seed: seed, steps: Set(kept))
     }
 
-    /// The requests to open the link of a share meet enough faults: 1.5 in each of these worlds are 500 of each kind in
-    /// a counted run, because users open links in one of nine worlds.
+    /// Users open the link of a share in these worlds, and the requests for that often meet faults: one or two in each
+    /// such world are needed for 500 of each kind in a counted run.
     @Test func openedLinksMeetFaults() {
         let table = FaultTable()
         for seed in [37, 57, 133, 145, 155] as [UInt64] {
@@ -184,7 +184,7 @@ import Testing
         }
         for operation in ["records/resolve", "records/accept"] {
             let count = table.rows.values.reduce(0) { $0 + ($1[operation] ?? 0) }
-            #expect(count > 7, "\(operation)")
+            #expect(count > 4, "\(operation)")
         }
     }
 
