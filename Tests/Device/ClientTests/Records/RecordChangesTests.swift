@@ -148,11 +148,14 @@ import Testing
         #expect(new.changedKeys().isEmpty)
     }
 
-    @Test func mergedConflictKeepsRemovalInRecordOfSystemFields() async throws {
+    /// Of a large record the service does not keep the former state, so the ancestor is what the client had: it lacks the
+    /// field too.
+    @Test(arguments: [1, 20_000])
+    func mergedConflictKeepsRemovalInRecordOfSystemFields(noteLength: Int) async throws {
         let (database, _) = try await device("phone")
         let record = hut("a")
         record["name"] = "Gipfel"
-        record["note"] = "1"
+        record["note"] = String(repeating: "1", count: noteLength)
         try await database.save(record)
         let copy = try withSystemFieldsOnly(record)
         record["name"] = "Gipfelblick"
@@ -160,6 +163,8 @@ import Testing
         copy["note"] = nil
         let error = await #expect(throws: CKError.self) { try await database.save(copy) }
         let conflict = try #require(error?.conflicts.first)
+        let ancestor = try #require(conflict.ancestor)
+        #expect(ancestor.allKeys() == (noteLength == 1 ? ["name", "note"] : []))
         try await database.save(conflict.merged())
         let read = try await database.record(for: record.recordID)
         #expect(read.allKeys() == ["name"])

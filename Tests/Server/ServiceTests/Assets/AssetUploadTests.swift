@@ -232,17 +232,24 @@ import Testing
         _ = try await bob.upload([UInt8](repeating: 4, count: 400), scope: .public)
     }
 
-    /// Otherwise a user who deletes many records could not upload for two days after a restart.
+    /// Otherwise a user who deletes many records could not upload for two days after a restart. An upload that no record
+    /// has had is counted.
     @Test func assetsOfDeletedRecordsAreNotCountedAfterARestart() async throws {
         let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
         let first = smallWorld(storage)
         let before = try await first.person("alice")
-        let receipt = try await before.upload([UInt8](repeating: 1, count: 500), scope: .public)
+        _ = try await before.upload([UInt8](repeating: 1, count: 100), scope: .public)
+        let receipt = try await before.upload([UInt8](repeating: 2, count: 300), scope: .public)
         try await before.modify([hut(.create, "a", [photo(receipt)])], scope: .public)
         try await before.modify([hut(.forceDelete, "a")], scope: .public)
         await first.service.collectAssets()
         let alice = try await smallWorld(storage).person("alice")
-        _ = try await alice.upload([UInt8](repeating: 2, count: 400), scope: .public)
+        // Of the 600 bytes that are free, half of what the counted 100 leave.
+        let refused = await #expect(throws: RequestFailure.self) {
+            try await alice.upload([UInt8](repeating: 3, count: 251), scope: .public)
+        }
+        #expect(refused?.error.code == .quotaExceeded)
+        _ = try await alice.upload([UInt8](repeating: 4, count: 250), scope: .public)
     }
 
     private func smallWorld(_ storage: any StorageEngine) -> World {
