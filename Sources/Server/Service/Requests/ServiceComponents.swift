@@ -25,6 +25,7 @@ public final class ServiceComponents: Sendable {
     let longChanges: LongChanges
     let accountEnds: AccountEnds
     let tombstones: TombstonePurge
+    let outcomeRoom: OutcomeRoom
     let uploads: UserUploads
     let errors: ErrorTranslation
     let memory: MemoryBudget
@@ -63,6 +64,7 @@ public final class ServiceComponents: Sendable {
             recordsAtOnce: settings.limits.recordsPerCascade)
         tombstones = TombstonePurge(
             limits: settings.limits, world: settings.world, logger: settings.logger)
+        outcomeRoom = OutcomeRoom(limits: settings.limits, world: settings.world)
         longChanges = LongChanges(
             records: records, tombstones: tombstones, limits: settings.limits,
             world: settings.world, logger: settings.logger)
