@@ -67,11 +67,13 @@ extension StoreConformance {
                 try writer.setAssets([rows[4].blob.sha256], of: "a", in: zone)
             }
             try await store.read { reader in
-                func found(_ prefix: UInt32, limit: Int = 9) throws -> [AssetRow] {
-                    try reader.unreferencedAssets(generationPrefix: prefix, limit: limit)
+                func found(_ prefix: UInt32, amongLast count: Int = 9) throws -> [AssetRow] {
+                    try reader.unreferencedAssets(generationPrefix: prefix, amongLast: count)
                 }
-                try expect(try found(7), equals: [rows[0], rows[1]])
-                try expect(try found(7, limit: 1), equals: [rows[0]])
+                try expect(try found(7), equals: [rows[1], rows[0]])
+                // Those of others count: no search reads all assets of a database.
+                try expect(try found(7, amongLast: 3), equals: [rows[1]])
+                try expect(try found(7, amongLast: 2), equals: [])
                 try expect(try found(0xFFFF_FFFF), equals: [rows[2]])
                 try expect(try found(9), equals: [])
             }

@@ -57,6 +57,26 @@ extension StoreConformance {
             }
         },
 
+        Case("expired outcomes are removed a thousand at a time") { storage in
+            let store = try await storage.store(for: address)
+            @Sendable func key(_ number: Int) -> OperationKey {
+                OperationKey(user: "_alice", device: "phone", operation: "\(number)")
+            }
+            try await store.writeRecords { writer in
+                for number in 0...1_001 {
+                    try writer.put(
+                        outcome: [1], of: key(number), expiresMilliseconds: Int64(number))
+                }
+            }
+            for kept in [[1_000, 1_001], [1_001]] {
+                try await store.writeRecords { try $0.deleteOutcomes(expiredAt: 1_000) }
+                let found = try await store.read { reader in
+                    try (0...1_001).filter { try reader.outcome(of: key($0)) != nil }
+                }
+                try expect(found, equals: kept)
+            }
+        },
+
         Case("the outbox keeps its order and uses no identifier twice") { storage in
             let store = try await storage.store(for: address)
             for body: [UInt8] in [[1], [2], [3]] {

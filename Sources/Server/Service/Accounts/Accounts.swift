@@ -49,7 +49,7 @@ public final class Accounts: Sendable {
     static let clientIDBytes = 255
 
     /// Sessions of one user. Each sign-in begins one, and an identity token can be exchanged again and again; lists of
-    /// sessions are read into memory.
+    /// sessions are read into memory. A further sign-in ends one that was hardly used, such as a script's.
     static let sessionsPerUser = 1_000
 
     /// A caller with valid credentials.
@@ -257,13 +257,16 @@ public final class Accounts: Sendable {
         }
     }
 
-    /// Notes that a session is in use, at most ten times in the lifetime of a token, and the name of its device when
-    /// the device first sends it.
+    /// Notes that a session is in use: after its first minute, then each time it has been used for about twice as long,
+    /// later at most ten times in the lifetime of a token. Also notes the name of its device when the device first
+    /// sends it.
     private func noteUse(of session: SessionRow, by device: String?) async throws {
         let now = settings.world.nowMilliseconds()
         let isNamed = session.device == nil && device != nil
-        guard isNamed || now - session.lastUsedMilliseconds > lifetimeMilliseconds(session) / 10
-        else { return }
+        let used = session.lastUsedMilliseconds
+        let interval = min(
+            lifetimeMilliseconds(session) / 10, max(60_000, used - session.createdMilliseconds))
+        guard isNamed || now - used > interval else { return }
         try await directory.touchSession(
             session.identifier, usedMilliseconds: now, device: device)
         remembered.withLock { remembered in

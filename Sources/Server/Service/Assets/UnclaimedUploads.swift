@@ -29,6 +29,9 @@ final class UnclaimedUploads: Sendable {
     /// How many assets without a record a user may have: each is also a file and a row.
     private static let assetsPerUser = 10_000
 
+    /// In how many assets without a record, of all users, one's own from before the service was started are looked for.
+    private static let assetsSearched = 10_000
+
     private static let leastCountToLookUp = 100
 
     /// How many bytes the next asset may have.
@@ -81,7 +84,7 @@ final class UnclaimedUploads: Sendable {
     ) throws -> Uploads {
         if let own = uploads.withLock({ $0[key] }), own.isRestored { return own }
         let stored = try reader.unreferencedAssets(
-            generationPrefix: mark, limit: Self.assetsPerUser)
+            generationPrefix: mark, amongLast: Self.assetsSearched)
         work.add(recordsRead: stored.count)
         return uploads.withLock { uploads in
             var own = uploads[key] ?? Uploads()

@@ -38,13 +38,18 @@ final class LongChanges: Sendable {
 
     /// Writes the records of each step, and those of the requests that begin a long change.
     let records: RecordWriting
+    private let tombstones: TombstonePurge
     private let limits: Limits
     private let world: World
     private let logger: Logger
     private let state = Mutex(State())
 
-    init(records: RecordWriting, limits: Limits, world: World, logger: Logger) {
+    init(
+        records: RecordWriting, tombstones: TombstonePurge, limits: Limits, world: World,
+        logger: Logger
+    ) {
         self.records = records
+        self.tombstones = tombstones
         self.limits = limits
         self.world = world
         self.logger = logger
@@ -150,9 +155,14 @@ final class LongChanges: Sendable {
             }
         case .deletion:
             let deletion = LongDeletion(text: next.detail)
-            try await records.write(to: store, by: deletion.user, on: deletion.device) { records in
+            let deletions = try await records.write(
+                to: store, by: deletion.user, on: deletion.device
+            ) { records in
                 try deletion.step(in: &records, limits)
+                return records.tombstoneCount
             }
+            tombstones.considerPurging(
+                store, nowMilliseconds: world.nowMilliseconds(), deletions: deletions)
         case .zoneRemoval:
             try await records.write(to: store, by: store.address.owner ?? "", on: "") { records in
                 try ZoneRows(of: next).step(in: &records, limits)

@@ -17,13 +17,15 @@ struct IdempotencyRecord {
     private static let formatWithoutDigest: UInt8 = 1
     private static let digestBytes = 16
     /// How long the result of an operation is kept for when it is sent again, in seconds: the seven days after which
-    /// `CKOperation` gives up.
-    static let outcomeSeconds: Int64 = 7 * 24 * 3600
+    /// `CKOperation` gives up. For senders of very many it is less (``OutcomeRoom``).
+    static let outcomeSeconds = OutcomeRoom.weekSeconds
 
     private let key: OperationKey
     private let count: Int
     private let digest: [UInt8]
     private let lifetimeSeconds: Int64
+    private let room: OutcomeRoom?
+    private let container: ContainerAddress
     /// Pays for what is kept.
     private let work: RequestWork
 
@@ -49,6 +51,8 @@ struct IdempotencyRecord {
     ) throws {
         guard let user = context.caller.userRecordName else { return nil }
         work = context.work
+        room = context.outcomeRoom
+        container = context.address
         guard let operationID else {
             guard let signed else { return nil }
             key = OperationKey(user: user, device: "", operation: Base64.text(signed))
@@ -89,10 +93,13 @@ struct IdempotencyRecord {
             for prefix in prefixes {
                 let key = try key(operationID, of: user, in: context, prefix: prefix)
                 guard try writer.outcome(of: key) == nil else { continue }
+                let seconds =
+                    context.outcomeRoom?.seconds(
+                        outcomeSeconds, forBytes: 1, of: key, in: context.address)
+                    ?? outcomeSeconds
                 try writer.put(
                     outcome: [formatOfCancelled], of: key,
-                    expiresMilliseconds: context.nowMilliseconds
-                        + outcomeSeconds * 1_000)
+                    expiresMilliseconds: context.nowMilliseconds + seconds * 1_000)
             }
         }
     }
@@ -149,9 +156,13 @@ struct IdempotencyRecord {
         let excessBytes = outcome.bytes.count - Self.freeBytesPerOperation * (count + 1)
         if excessBytes > 0 { work.add(outcomeBytes: excessBytes) }
         try writer.deleteOutcomes(expiredAt: nowMilliseconds)
+        let seconds =
+            room?.seconds(
+                lifetimeSeconds, forBytes: outcome.bytes.count, of: key, in: container)
+            ?? lifetimeSeconds
         try writer.put(
             outcome: outcome.bytes, of: key,
-            expiresMilliseconds: nowMilliseconds + lifetimeSeconds * 1_000)
+            expiresMilliseconds: nowMilliseconds + seconds * 1_000)
     }
 }
 

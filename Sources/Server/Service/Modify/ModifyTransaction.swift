@@ -13,6 +13,8 @@ struct ModifyOutcome: Sendable {
     var sharing = SharingOutcome()
     /// Whether further steps follow (``LongChanges``).
     var hasLongChange = false
+    /// How many records were deleted, those that were deleted with a named one included.
+    var deletions = 0
     /// Records that were read to move records into a share or out of one.
     var carriedRead = 0
     /// About how many records are moved.
@@ -99,8 +101,8 @@ struct ModifyTransaction: Sendable {
         return ModifyOutcome(
             answer: try answer(results, in: writer),
             sharing: decisions.sharingOutcome(after: sharing),
-            hasLongChange: records.hasLongChange, carriedRead: sharing.recordsRead,
-            carriedWritten: sharing.recordsWritten)
+            hasLongChange: records.hasLongChange, deletions: records.tombstoneCount,
+            carriedRead: sharing.recordsRead, carriedWritten: sharing.recordsWritten)
     }
 
     /// The operations as they were sent: what is done to which record.

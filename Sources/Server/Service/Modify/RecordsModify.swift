@@ -83,7 +83,7 @@ extension RecordsModify: ServedEndpoint {
         await outcome.sharing.forgetShortGUIDs(stores.directory, stores.logger)
         stores.tombstones.considerPurging(
             store, nowMilliseconds: transaction.nowMilliseconds,
-            operations: request.operations.count)
+            deletions: outcome.deletions)
         if let failure = outcome.failure { throw failure }
         return outcome.answer
     }

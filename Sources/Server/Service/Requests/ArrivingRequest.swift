@@ -65,7 +65,7 @@ package struct RateCheckedRequest<E: ServedEndpoint>: ~Copyable {
             caller.wantsSyncToken = credentials.wantsSyncToken
             let context = RequestContext(
                 caller: caller, address: address, scope: scope, origin: credentials.serviceOrigin,
-                limits: components.settings.limits,
+                limits: components.settings.limits, outcomeRoom: components.outcomeRoom,
                 nowMilliseconds: components.settings.world.nowMilliseconds())
             try context.checkAccess(E.rules.access)
             return AdmittedRequest(

@@ -15,6 +15,8 @@ public struct RequestContext: Sendable {
     var limits: Limits
     /// The service's memory that the request holds; nil in process.
     var memory: HeldMemory?
+    /// How much of what is kept for repeated requests is kept for a week; nil for all of it.
+    var outcomeRoom: OutcomeRoom?
     /// When the request is answered, in milliseconds since 1970: one moment for all of its work.
     var nowMilliseconds: Int64
     /// The cost of the work, beyond what the request itself shows.

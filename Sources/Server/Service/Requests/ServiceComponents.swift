@@ -25,6 +25,7 @@ public final class ServiceComponents: Sendable {
     let longChanges: LongChanges
     let accountEnds: AccountEnds
     let tombstones: TombstonePurge
+    let outcomeRoom: OutcomeRoom
     let uploads: UserUploads
     let errors: ErrorTranslation
     let memory: MemoryBudget
@@ -61,14 +62,15 @@ public final class ServiceComponents: Sendable {
             subscriptions: subscriptions, notifications: notifications,
             ancestorLimits: AncestorMaintainer.AncestorLimits(settings.limits),
             recordsAtOnce: settings.limits.recordsPerCascade)
+        tombstones = TombstonePurge(
+            limits: settings.limits, world: settings.world, logger: settings.logger)
+        outcomeRoom = OutcomeRoom(limits: settings.limits, world: settings.world)
         longChanges = LongChanges(
-            records: records, limits: settings.limits, world: settings.world,
-            logger: settings.logger)
+            records: records, tombstones: tombstones, limits: settings.limits,
+            world: settings.world, logger: settings.logger)
         databases = Databases(
             storage: storage, notifications: notifications, longChanges: longChanges)
         accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
-        tombstones = TombstonePurge(
-            limits: settings.limits, world: settings.world, logger: settings.logger)
         uploads = UserUploads(
             underWay: UploadsUnderWay(limit: settings.limits.uploadsPerUser))
         errors = ErrorTranslation(logger: settings.logger)

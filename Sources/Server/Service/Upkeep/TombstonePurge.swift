@@ -22,41 +22,39 @@ final class TombstonePurge: Sendable {
     private struct Due: Sendable {
         /// Milliseconds since 1970.
         var milliseconds = Int64.min
-        /// The operations on records since the tombstones were last counted: a record is saved before it is deleted.
-        var operations = 0
+        /// The records that were deleted since the tombstones were last counted.
+        var deletions = 0
     }
 
     private let limits: Limits
     private let world: World
     private let logger: Logger
-    /// The operations on records after which a database's tombstones are counted again.
-    private let operationsPerCount: Int
+    /// The deleted records after which a database's tombstones are counted again.
+    private let deletionsPerCount: Int
     private let state = Mutex(State())
 
     init(limits: Limits, world: World, logger: Logger) {
         self.limits = limits
         self.world = world
         self.logger = logger
-        operationsPerCount = limits.tombstonesPerDatabase / 8
+        deletionsPerCount = limits.tombstonesPerDatabase / 8
     }
 
     /// Starts to purge a database that was saved to, if a check is due.
     ///
-    /// - Parameter operations: How many records the request saved or deleted.
-    func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64, operations: Int) {
+    /// - Parameter deletions: How many records the transaction deleted, those that were deleted with a named one included.
+    func considerPurging(_ store: any RecordStore, nowMilliseconds: Int64, deletions: Int) {
         state.withLock { state in
             var due = state.due[store.address] ?? Due()
-            due.operations += operations
+            due.deletions += deletions
             let isTimely = due.milliseconds <= nowMilliseconds
-            if isTimely || due.operations > operationsPerCount, state.running == nil {
-                due.operations = 0
+            if isTimely || due.deletions > deletionsPerCount, state.running == nil {
+                due.deletions = 0
                 if isTimely {
                     due.milliseconds =
                         nowMilliseconds + Int64(limits.purgeIntervalSeconds * 1000)
                 }
-                state.running = world.startTask("tombstone purge") {
-                    await self.run(store, nowMilliseconds, isTimely: isTimely)
-                }
+                state.running = start(store, nowMilliseconds, isTimely: isTimely)
             }
             state.due[store.address] = due
         }
@@ -68,6 +66,14 @@ final class TombstonePurge: Sendable {
     }
 
     /// - Parameter isTimely: Whether old tombstones are looked for too, not only too many.
+    private func start(
+        _ store: any RecordStore, _ nowMilliseconds: Int64, isTimely: Bool
+    ) -> Task<Void, Never> {
+        world.startTask("tombstone purge") {
+            await self.run(store, nowMilliseconds, isTimely: isTimely)
+        }
+    }
+
     private func run(
         _ store: any RecordStore, _ nowMilliseconds: Int64, isTimely: Bool
     ) async {
@@ -83,7 +89,16 @@ final class TombstonePurge: Sendable {
                 "Tombstones and old epochs could not be removed; the next check tries again.",
                 metadata: ["database": "\(store.address)", "type": "\(type(of: error))"])
         }
-        state.withLock { $0.running = nil }
+        state.withLock { state in
+            state.running = nil
+            // What was deleted meanwhile, as by the steps of one large deletion, is not left until the next save.
+            guard var due = state.due[store.address], due.deletions > deletionsPerCount else {
+                return
+            }
+            due.deletions = 0
+            state.due[store.address] = due
+            state.running = start(store, nowMilliseconds, isTimely: false)
+        }
     }
 
     /// Merges the epochs that no valid change token names, if tokens expire at all.

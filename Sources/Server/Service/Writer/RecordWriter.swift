@@ -17,6 +17,8 @@ struct RecordWriter {
     let transaction: any StoreWriter
     /// Whether subscribers or participants may have to be notified.
     private(set) var mayHaveEvents = false
+    /// How many tombstones were stored.
+    private(set) var tombstoneCount = 0
     /// Whether some work is left to be done in steps (``LongChanges``).
     var hasLongChange = false
 
@@ -68,6 +70,7 @@ struct RecordWriter {
         write.row.changeTag = try numbers.changeTag(of: write.row)
         try rows.put(write.row)
         if write.row.isDeleted {
+            tombstoneCount += 1
             for index in maintainers.indices { try maintainers[index].deleted(write, in: derived) }
         } else {
             for index in maintainers.indices { try maintainers[index].stored(write, in: derived) }

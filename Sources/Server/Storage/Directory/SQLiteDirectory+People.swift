@@ -187,12 +187,13 @@ extension SQLiteDirectory {
                     where: "record_name", is: session.userRecordName, in: database)
                 guard user?.passwordHash == hash else { return nil }
             }
+            // A session that was in use for long stays for as long again after its last use.
             let ended = try SQLStatement(
                 database,
                 """
                 DELETE FROM session WHERE identifier IN (
                     SELECT identifier FROM session WHERE user = ?
-                    ORDER BY last_used_ms DESC, identifier LIMIT -1 OFFSET ?)
+                    ORDER BY 2 * last_used_ms - created_ms DESC, identifier LIMIT -1 OFFSET ?)
                 RETURNING identifier
                 """
             )

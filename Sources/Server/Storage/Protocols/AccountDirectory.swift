@@ -37,7 +37,9 @@ public protocol AccountDirectory: Sendable {
     /// ended.
     func touchSession(
         _ identifier: String, usedMilliseconds: Int64, device: String?) async throws
-    /// Stores a new session, and ends the least recently used sessions of its user so that there are at most `count`.
+    /// Stores a new session, and ends others of its user so that there are at most `count`: the least recently used,
+    /// where the time from its beginning to its last use counts in a session's favour. So many sign-ins, of which each
+    /// is used once, do not end a session that is in use.
     ///
     /// - Parameter hash: The hash of the password that the user gave; nil for other ways to sign in.
     /// - Returns: The identifiers of the sessions that ended; nil if the user has another password by now. Then nothing is

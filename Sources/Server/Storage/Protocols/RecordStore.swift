@@ -196,7 +196,7 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWr
     /// - Parameter expiresMilliseconds: When it may be removed, in milliseconds since 1970. Until it is,
     ///   `outcome(of:)` returns it.
     func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
-    /// Removes the outcomes that expire at or before this time.
+    /// Removes the outcomes that expire at or before this time, at most 1,000 in a call, the earliest first.
     func deleteOutcomes(expiredAt milliseconds: Int64) throws
 
     /// Adds an event to the outbox; the store assigns the identifier.

@@ -10,18 +10,24 @@ extension SQLiteTransaction {
             .first(Self.asset)
     }
 
-    func unreferencedAssets(generationPrefix: UInt32, limit: Int) throws -> [AssetRow] {
-        // A shift keeps the sign. No time is negative: the comparison leaves out null.
+    func unreferencedAssets(
+        generationPrefix: UInt32, amongLast count: Int
+    ) throws -> [AssetRow] {
+        var found: [AssetRow] = []
+        // No time is negative: the comparison leaves out null.
         try statement(
             """
             SELECT \(Self.assetColumns) FROM asset INDEXED BY asset_unreferenced
-            WHERE reference_count = 0 AND touched_ms >= 0 AND generation >> 32 = ?
-            ORDER BY touched_ms LIMIT ?
+            WHERE reference_count = 0 AND touched_ms >= 0 ORDER BY touched_ms DESC LIMIT ?
             """
         )
-        .bind(1, Int64(Int32(bitPattern: generationPrefix)))
-        .bind(2, Int64(max(limit, 1)))
-        .all(Self.asset)
+        .bind(1, Int64(max(count, 1)))
+        .rows { row in
+            let asset = Self.asset(row)
+            if asset.blob.generation >> 32 == UInt64(generationPrefix) { found.append(asset) }
+            return true
+        }
+        return found
     }
 
     var assetBytes: Int64 {

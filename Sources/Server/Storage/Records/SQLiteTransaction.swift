@@ -273,8 +273,14 @@ extension SQLiteTransaction {
     }
 
     func deleteOutcomes(expiredAt milliseconds: Int64) throws {
-        try statement("DELETE FROM applied_operation WHERE expires_ms <= ?")
-            .bind(1, milliseconds)
-            .run()
+        try statement(
+            """
+            DELETE FROM applied_operation WHERE rowid IN (
+                SELECT rowid FROM applied_operation WHERE expires_ms <= ?
+                ORDER BY expires_ms LIMIT 1000)
+            """
+        )
+        .bind(1, milliseconds)
+        .run()
     }
 }

@@ -42,9 +42,9 @@ public protocol AssetReader {
     /// The asset of this content.
     func asset(_ sha256: [UInt8]) throws -> AssetRow?
 
-    /// The assets without a record whose blobs' generations begin with these 32 bits, the longest untouched first. Reads
-    /// the rows of all assets without a record.
-    func unreferencedAssets(generationPrefix: UInt32, limit: Int) throws -> [AssetRow]
+    /// Among the assets without a record that were touched last, as many as `count`, those whose blobs' generations
+    /// begin with these 32 bits, the last touched first. Reads the rows of all `count`.
+    func unreferencedAssets(generationPrefix: UInt32, amongLast count: Int) throws -> [AssetRow]
 
     /// The bytes of all assets of the database, those that no record holds included. Costs one row.
     var assetBytes: Int64 { get throws }

@@ -259,7 +259,6 @@ public struct Limits: Hashable, Sendable {
 
     /// Assets of one request for addresses, or for new receipts.
     public var assetTokensPerRequest = 200
-
     /// Assets of one record, list members counted one by one.
     public var assetsPerRecord = 500
 
@@ -295,12 +294,13 @@ public struct Limits: Hashable, Sendable {
     /// Bytes of the records of a container's public database, measured on their names and stored
     /// fields. When it is full, only deletions and changes that make records smaller are accepted.
     public var publicRecordBytes = 100_000_000
-
     /// Bytes of the assets of a container's public database.
     public var publicAssetBytes = 10_000_000_000
-
     /// Bytes of the records and assets of one user's private database in one container.
     public var privateDatabaseBytes = 5_000_000_000
+    /// Bytes of the outcomes of a user's requests in a container that are kept for a week; further ones are kept for an
+    /// hour. A device may use a quarter of them.
+    public var outcomeBytesPerUser = 400_000_000
 
     // MARK: Rates of requests
 

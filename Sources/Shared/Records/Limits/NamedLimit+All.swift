@@ -244,6 +244,9 @@ extension NamedLimit {
             "the records and assets of a user's private database", source: "iCloud's free storage",
             minimum: 0),
         .init(
+            "outcomeBytesPerUser", \.outcomeBytesPerUser, .bytes,
+            "the outcomes of a user's requests in a container that are kept for a week"),
+        .init(
             "transferBytesPerSecond", \.transferBytesPerSecond, .bytes,
             "what a user sends and receives in a second, on average"),
         .init(
@@ -282,10 +285,7 @@ extension NamedLimit {
     private static let signIns: [NamedLimit] = [
         .init(
             "wrongPasswords", \.wrongPasswords, .count,
-            """
-            wrong passwords for an account from a network address before further attempts must \
-            wait
-            """),
+            "wrong passwords for an account from one address before further attempts must wait"),
         .init(
             "wrongPasswordsPerAccount", \.wrongPasswordsPerAccount, .count,
             "wrong passwords for an account from everywhere before further attempts must wait"),

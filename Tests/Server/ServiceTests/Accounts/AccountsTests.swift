@@ -43,6 +43,23 @@ import Testing
         #expect(sessions.count == 1_000)
     }
 
+    /// A script that signs in for each of its requests must not sign out its owner's phone, which may be asleep.
+    @Test func manySignInsDoNotEndSessionInUse() async throws {
+        let world = World()
+        let phone = try await world.person("alice")
+        for _ in 0..<4 {
+            world.advance(seconds: 600)
+            _ = try await phone.ask(ZonesList.self, .init())
+        }
+        for _ in 0..<1_100 {
+            world.advance(seconds: 1)
+            _ = try await world.person("alice")
+        }
+        _ = try await phone.ask(ZonesList.self, .init())
+        let sessions = try await phone.ask(UsersSessions.self, .init(), in: .public).sessions
+        #expect(sessions.count == 1_000)
+    }
+
     @Test func apiTokenIsValidForItsContainerOnly() async throws {
         let world = World(environment: .production, isForDevelopment: false)
         let service = world.service

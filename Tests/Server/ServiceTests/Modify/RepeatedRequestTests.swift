@@ -179,6 +179,35 @@ import Testing
         #expect(again[1].code == .notFound)
     }
 
+    /// No quota counts outcomes. A device that sends without end has many of them for an hour, and does not take the
+    /// week from the user's other devices.
+    @Test func outcomesBeyondTheRoomOfADeviceAreKeptForAnHour() async throws {
+        let storage = SQLiteStorageEngine.inMemory(world: .seeded(7))
+        let world = World(storage, limits: .with { $0.outcomeBytesPerUser = 16_000 })
+        let alice = try await world.person("alice")
+        for number in 0..<100 {
+            let operations = [hut(.create, nil)]
+            let first = try await alice.modify(operations, operationID: "save-\(number)")
+            let again = try await alice.modify(operations, operationID: "save-\(number)")
+            #expect(again == first)
+        }
+        let tablet = alice.at("tablet")
+        let saved = try await tablet.modify([hut(.create, nil)], operationID: "save")
+        world.advance(seconds: 6 * 86_400)
+        try await tablet.modify([hut(.create, nil)], operationID: "later")
+        #expect(try await tablet.modify([hut(.create, nil)], operationID: "save") == saved)
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let kept = try await store.read { reader in
+            try (0..<100).filter { number in
+                try reader.outcome(
+                    of: OperationKey(
+                        user: alice.name, device: "phone", operation: "save-\(number)")) != nil
+            }
+        }
+        #expect((1...20).contains(kept.count))
+    }
+
     @Test func failedRequestFreesItsOperationID() async throws {
         let alice = try await world.person("alice")
         let operation = [hut(.update, "hut", [beds(2)], tag: "1.abcd")]

@@ -108,6 +108,34 @@ import Testing
         #expect(try await alice.page("Trips", since: late).records.compactMap(\.name) == ["last"])
     }
 
+    /// One operation can delete many records that were saved long ago: at once, or afterwards in steps.
+    @Test(arguments: [10_000, 10]) func largeCascadeKeepsFewTombstones(
+        _ recordsPerCascade: Int
+    ) async throws {
+        let storage = try Backend.memory.storage()
+        let world = World(
+            storage,
+            limits: .with {
+                $0.tombstonesPerDatabase = 40
+                $0.tombstonesPerPurge = 3
+                $0.recordsPerCascade = recordsPerCascade
+                $0.recordsPerStep = 7
+            })
+        let alice = try await world.person("alice", with: "Trips")
+        let owner = Field(
+            name: "owner", value: .reference(Reference(recordName: "trip", action: .deleteSelf)))
+        try await alice.modify(
+            [hut(.create, "trip")] + (0..<60).map { hut(.create, "r\($0)", [owner]) }, in: "Trips")
+        await world.service.waitUntilIdle()
+        try await alice.modify([hut(.forceDelete, "trip")], in: "Trips")
+        await world.service.waitUntilIdle()
+        #expect(try await alice.page("Trips").records.allSatisfy { $0.record == nil })
+        let store = try await storage.store(
+            for: DatabaseAddress(world.address, .private(owner: alice.name)))
+        let counts = try await store.read { try $0.tombstoneCounts() }
+        #expect(counts.values.reduce(0, +) <= 40)
+    }
+
     // MARK: Tokens
 
     @Test(arguments: Backend.allCases)

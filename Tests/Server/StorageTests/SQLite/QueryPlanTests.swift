@@ -32,7 +32,7 @@ import Testing
             _ = try $0.takeUnreferencedAssets(touchedBefore: 1, limit: 2)
         },
         Request(description: "unreferenced assets of a user", index: "asset_unreferenced") {
-            _ = try $0.unreferencedAssets(generationPrefix: 1, limit: 2)
+            _ = try $0.unreferencedAssets(generationPrefix: 1, amongLast: 2)
         },
         Request(description: "newly unreferenced assets", index: "asset_unreferenced") {
             try $0.touchUnreferencedAssets(atMilliseconds: 1)

@@ -121,14 +121,11 @@ extension ModelTransaction {
 
     func asset(_ sha256: [UInt8]) -> AssetRow? { model.assets.first { $0.blob.sha256 == sha256 } }
 
-    func unreferencedAssets(generationPrefix: UInt32, limit: Int) -> [AssetRow] {
-        let rows = model.assets.filter {
-            $0.references == 0 && $0.touchedMilliseconds != nil
-                && $0.blob.generation >> 32 == UInt64(generationPrefix)
-        }
-        return Array(
-            rows.sorted { ($0.touchedMilliseconds ?? 0) < ($1.touchedMilliseconds ?? 0) }
-                .prefix(max(limit, 1)))
+    func unreferencedAssets(generationPrefix: UInt32, amongLast count: Int) -> [AssetRow] {
+        model.assets.filter { $0.references == 0 && $0.touchedMilliseconds != nil }
+            .sorted { ($0.touchedMilliseconds ?? 0) > ($1.touchedMilliseconds ?? 0) }
+            .prefix(max(count, 1))
+            .filter { $0.blob.generation >> 32 == UInt64(generationPrefix) }
     }
 
     var assetBytes: Int64 { model.assets.reduce(0) { $0 + $1.sizeBytes } }
