@@ -212,8 +212,7 @@ import Testing
 
     @Test func codeHasNoBannedWords() {
         expectNone(
-            (Repository.sources + Repository.tests + Repository.macros + Repository.otherPackages)
-                .flatMap(Self.violations),
+            Repository.all.flatMap(Self.violations(in:)),
             except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
     }
 
