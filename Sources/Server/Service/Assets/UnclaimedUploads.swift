@@ -29,6 +29,7 @@ final class UnclaimedUploads: Sendable {
     /// How many assets without a record a user may have: each is also a file and a row.
     private static let assetsPerUser = 10_000
 
+    /// Assets up to this number are not looked up for each upload.
     private static let leastCountToLookUp = 100
 
     /// How many bytes the next asset may have.
