@@ -39,6 +39,7 @@ struct Person: Sendable {
         } catch let failure as RequestFailure
             where [.throttled, .tryAgainLater].contains(failure.error.code)
         {
+            // Slowed down, as is measured here; the caller counts it.
             return false
         }
     }

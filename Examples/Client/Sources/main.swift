@@ -13,6 +13,7 @@ let hut: CKRecord
 do {
     hut = try await database.record(for: hutID)
 } catch CKError.unknownItem {
+    // The first run has no record yet.
     hut = CKRecord(recordType: "Hut", recordID: hutID)
 }
 hut["name"] = "Gipfelblick"

@@ -90,7 +90,7 @@ import Testing
         var events = tablet.cache.events().makeAsyncIterator()
         try await tablet.sync()
         guard case .editOverruled(let client, let server, let keys) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(client["text"] == "early")
@@ -120,7 +120,7 @@ import Testing
         var events = tablet.cache.events().makeAsyncIterator()
         try await tablet.sync()
         guard case .editOfDeletedRecord(let client) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(client["text"] == "2")

@@ -27,11 +27,13 @@ import Testing
 
     /// The pages of the products' DocC catalogues.
     static var catalogues: [String] {
-        let sources = root.appendingPathComponent("Sources").path
-        return (FileManager.default.enumerator(atPath: sources) ?? .init())
-            .compactMap { $0 as? String }
-            .filter { $0.contains(".docc/") && $0.hasSuffix(".md") }
-            .map { "Sources/\($0)" }.sorted()
+        ["Macros/Sources", "Sources"].flatMap { folder in
+            let place = root.appendingPathComponent(folder).path
+            return (FileManager.default.enumerator(atPath: place) ?? .init())
+                .compactMap { $0 as? String }
+                .filter { $0.contains(".docc/") && $0.hasSuffix(".md") }
+                .map { "\(folder)/\($0)" }.sorted()
+        }
     }
 
     static let article =
@@ -61,7 +63,12 @@ import Testing
                 "\(folder)/WhichLayerSnippets.swift",
                 "\(folder)/OfflineFirst.swift",
             ]
-            + Self.articleSources + ["Tests/Documents/MappingDemo/main.swift"]
+            + Self.articleSources
+            + [
+                "Tests/Documents/MappingDemo/main.swift",
+                // Compiled by Scripts/test-packages.
+                "Macros/Tests/StratusMacrosTests/MacroTypesTests.swift",
+            ]
         let compiled = try sources.flatMap { try Self.text($0).split(separator: "\n") }
             .map { $0.trimmingCharacters(in: .whitespaces) }
         var count = 0
@@ -77,8 +84,9 @@ import Testing
 
     /// Overview, three main tasks and limits of each library product.
     @Test func everyProductHasACatalogue() throws {
-        let products = try Self.text("Package.swift").matches(of: /\.library\(\s*name: "(\w+)"/)
-        #expect(products.count > 12)
+        let manifests = try Self.text("Package.swift") + Self.text("Macros/Package.swift")
+        let products = manifests.matches(of: /\.library\(\s*name: "(\w+)"/)
+        #expect(products.count > 13)
         for product in products.map(\.output.1) {
             let page = try #require(
                 Self.catalogues.first { $0.hasSuffix("/\(product).docc/\(product).md") },

@@ -13,6 +13,7 @@ import Synchronization
 /// files without rows holds it exclusively. The kernel releases the lock when a process ends, so a
 /// killed process leaves at worst a file without a row.
 final class AssetFiles: Sendable {
+    /// Bytes of a file that are copied at a time.
     private static let pieceBytes = 1 << 20
     /// After how many bytes a download is synced; see `AssetPart`.
     static let bytesPerSync: Int64 = 1 << 18

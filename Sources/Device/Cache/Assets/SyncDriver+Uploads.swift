@@ -5,9 +5,9 @@ import Synchronization
 
 /// Uploads files before the records that have them are sent.
 extension SyncDriver {
-    /// How many records one operation uploads files of, which is also the number of concurrent
-    /// uploads.
+    /// How many records one operation uploads files of.
     private static let recordsPerOperation = 16
+    /// Concurrent uploads; the service allows 16 per user.
     private static let uploadsAtATime = 4
 
     /// Uploads the files of the next pending saves. Each upload is recorded when it ends; a record

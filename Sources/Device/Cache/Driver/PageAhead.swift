@@ -205,5 +205,6 @@ extension SyncDriver {
         _ = fullPageSize.refused(itemCount: limit)
     }
 
+    /// The records of a page that is not halved any further, however slow the network is.
     private static let smallestFullPage = 125
 }

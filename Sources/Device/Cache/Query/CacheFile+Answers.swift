@@ -5,6 +5,7 @@ import StratusRecords
 
 /// Answers of the public database, in a table that is created with the first one.
 extension CacheFile {
+    /// The maximum number of answers in the file; the oldest are dropped.
     private static let answersKept = 200
 
     private struct StoredAnswer: Codable {

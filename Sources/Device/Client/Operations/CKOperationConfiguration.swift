@@ -29,6 +29,7 @@ public final class CKOperationConfiguration: NSObject, NSCopying, Sendable {
 
         /// The seven days of Apple's documentation.
         static let resourceSeconds: TimeInterval = 604_800
+        /// The minute of Apple's documentation.
         static let requestSeconds: TimeInterval = 60
 
         /// Seconds that an operation may take; nil means no limit.

@@ -24,7 +24,9 @@ extension CKRecord {
 }
 
 extension StoredValue {
+    /// Characters of a text that are shown.
     private static let longestText = 60
+    /// Elements of a list that are shown.
     private static let longestList = 5
 
     /// The value as a description shows it: long texts are cut, bytes are shown as their count.

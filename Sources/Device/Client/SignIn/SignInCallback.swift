@@ -7,7 +7,9 @@ import StratusRuntime
 /// Only the app, the service's page and the person's browser know the state. An address without it
 /// was made by an attacker to sign the person in as another user.
 struct SignInCallback: Sendable {
+    /// Random bytes: too many to guess the state.
     static let stateBytes = 24
+    /// The most bytes of a token; the service's are much shorter.
     private static let maximumTokenBytes = 4_096
 
     let state: String

@@ -4,6 +4,7 @@ import StratusRecords
 
 /// The digest of a file, to detect that its bytes changed.
 enum FileDigest {
+    /// Bytes that are read at a time.
     private static let pieceBytes = 1 << 20
 
     /// The SHA-256 of a file; nil if it cannot be read, which the save of its asset reports.

@@ -113,6 +113,7 @@ public struct SyncSettings: Hashable, Sendable {
         return settings
     }
 
+    /// Seconds between two operations with Apple's service; see ``iCloud``.
     package static let iCloudDelaySeconds: Double = 2
 }
 

@@ -135,7 +135,7 @@ extension EngineDriver {
 }
 
 extension SyncSettings {
-    /// Bytes of fields in one batch of an engine; the service takes 2 MB.
+    /// Bytes of fields in one batch of an engine; CloudKit documents 2 MB per request.
     static let engineBytesPerBatch = 1_500_000
 
     /// The settings that Apple documents for its engine: batches of 250, no pause between

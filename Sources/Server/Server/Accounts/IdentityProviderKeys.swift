@@ -11,6 +11,7 @@ package struct IdentityProviderKeys: Sendable {
 
     /// The most bytes of a set of keys.
     private static let maximumBytes = 1_000_000
+    /// Seconds that a request for the keys may take: a sign-in waits for it.
     private static let timeoutSeconds: Int64 = 10
 
     private let place: String

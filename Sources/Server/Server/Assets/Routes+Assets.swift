@@ -39,6 +39,7 @@ extension Routes {
         }
     }
 
+    /// What an upload holds in memory: the bytes that are not written to the disk yet.
     private static let bytesPerUpload = 1_000_000
 
     /// Streams the body into the service, either the body itself or the file of a form.
@@ -60,7 +61,6 @@ extension Routes {
         _ request: Request, _ ledger: ConnectionLedger?,
         _ body: @escaping @Sendable (UploadPieces) async throws -> Outcome
     ) async throws -> Outcome {
-        // The bytes that are written to the disk at a time.
         let memory = ledger?.memory.sibling()
         memory?.take(Self.bytesPerUpload)
         defer { memory?.giveBack(Self.bytesPerUpload) }

@@ -233,7 +233,7 @@ final class ByteCounter<Arriving: CountedBytes, Leaving: CountedBytes>: ChannelD
 
     private func unsentBytes(_ context: ChannelHandlerContext) -> Int {
         if isStream { return unsentInConnection }
-        // The channels of some tests do not have the option; they have sent everything.
+        // It fails only when the channel is closed: then nothing more is sent.
         return (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }
 

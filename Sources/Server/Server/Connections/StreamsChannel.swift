@@ -28,7 +28,7 @@ struct StreamsChannel: Sendable {
     private static let headBytes = 32_768
     /// The most frames that wait to be sent while the client does not read.
     private static let bufferedControlFrames = 500
-    /// How long requests may continue once the service is stopping.
+    /// How long requests may continue once the service is stopping; `stratus serve` ends them earlier.
     private static let graceSeconds: Int64 = 30
 
     let http: HTTP1Channel

@@ -20,6 +20,7 @@ package struct APNsDelivery: PushDelivery {
     private let client: HTTPClient
 
     private let attemptSeconds: Double
+    /// The most bytes of an answer that are read: it has a reason and a time.
     private static let answerBytes = 16_384
 
     /// - Parameters:

@@ -22,6 +22,7 @@ actor APNsToken {
     private let world: World
     private var known: (text: String, milliseconds: Int64)?
 
+    /// Apple refuses a token that is older than an hour, and one that is renewed more than once in 20 minutes.
     private static let lifetimeMilliseconds: Int64 = 40 * 60 * 1_000
 
     /// - Throws: ``APNsKeyError`` when the key cannot be read.

@@ -14,6 +14,7 @@ struct SignInPages: Sendable {
     let routes: Routes
     let pages: Pages
 
+    /// The most bytes of a form; it has an address, passwords or a code.
     private static let formBytes = 16_384
 
     var service: CloudService { routes.service }

@@ -13,8 +13,9 @@ import StratusWire
 /// the records that the user created in the public database. Encrypted values stay encrypted, as the service stores
 /// them. Records that others share with the user are left out.
 struct AccountArchive {
+    /// Bytes of an asset that are read at a time.
     private static let pieceBytes = 256 * 1_024
-    /// Records that are read at a time: even at their largest they are no more than a request reads.
+    /// Records that are read at a time; fewer if the limits are small.
     private static let namesAtOnce = 25
 
     let requests: OwnRequests
@@ -88,7 +89,9 @@ struct AccountArchive {
         }
         var created = try await requests.created(by: user, in: context)
         while let names = try await created.next() {
-            for some in names.chunks(ofCount: Self.namesAtOnce) {
+            let count = context.recordsAtOnce(
+                Self.namesAtOnce, readBytes: context.limits.recordBytesPerLookup)
+            for some in names.chunks(ofCount: count) {
                 try await write(requests.records(Array(some), in: context), to: &pages)
             }
         }

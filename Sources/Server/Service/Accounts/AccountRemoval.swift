@@ -10,8 +10,8 @@ import StratusWire
 /// Each step is a request of its own: other requests are served between two of them, and devices are notified of the
 /// deletions. If the process ends in between, calling it again removes the rest.
 struct AccountRemoval: Sendable {
-    private static let zonesAtOnce = 100
-    private static let subscriptionsAtOnce = 100
+    /// Zones or subscriptions of a request, so that others are served in between.
+    private static let itemsAtOnce = 100
 
     let requests: OwnRequests
     let storage: any StorageEngine
@@ -52,7 +52,7 @@ struct AccountRemoval: Sendable {
     }
 
     private func delete(_ zones: [ZoneIDDictionary], in context: RequestContext) async throws {
-        for some in zones.chunks(ofCount: Self.zonesAtOnce) {
+        for some in zones.chunks(ofCount: context.itemsAtOnce(Self.itemsAtOnce)) {
             let results = try await requests.answer(
                 ZonesModify.self, .init(operations: some.map { .init(.delete, $0) }), in: context)
             for result in results.items { _ = try result.get() }
@@ -68,7 +68,7 @@ struct AccountRemoval: Sendable {
                 nil
             }
         }
-        for some in identifiers.chunks(ofCount: Self.subscriptionsAtOnce) {
+        for some in identifiers.chunks(ofCount: context.itemsAtOnce(Self.itemsAtOnce)) {
             let operations = some.map {
                 SubscriptionsModify.Operation(
                     .delete, SubscriptionDictionary(subscriptionID: $0, kind: nil))
@@ -91,10 +91,19 @@ extension RequestContext {
             nowMilliseconds: world.nowMilliseconds())
         isForAccount = true
     }
+
+    /// How many items one of these requests has: at most as many as the operator lets clients send.
+    func itemsAtOnce(_ most: Int) -> Int { max(1, min(most, limits.operationsPerRequest)) }
+
+    /// How many records one of these requests names: no more than may be read at once if each has the largest size.
+    func recordsAtOnce(_ most: Int, readBytes: Int) -> Int {
+        itemsAtOnce(min(most, readBytes / max(1, limits.recordBytes)))
+    }
 }
 
 /// Reads a zone's records page by page, those of the default zone too.
 struct ZoneReading {
+    /// Records of a page, which has fewer if they are large.
     private static let recordsAtOnce = 200
 
     let requests: OwnRequests

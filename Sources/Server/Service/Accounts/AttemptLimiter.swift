@@ -6,6 +6,7 @@ import Synchronization
 /// Each place of the table is a token bucket. Keys whose hashes collide share one; an attacker cannot arrange that,
 /// since the hash has a different seed in every process.
 final class AttemptLimiter: Sendable {
+    /// Token buckets in the table: two keys rarely share one.
     private static let places = 16_384
 
     private let rate: TokenBucket.Rate

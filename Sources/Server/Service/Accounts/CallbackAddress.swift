@@ -8,7 +8,9 @@ package struct CallbackAddress: Hashable, Sendable {
     package static let loopback = "http://127.0.0.1/"
 
     private static let loopbackHosts = ["http://127.0.0.1", "http://[::1]"]
+    /// The most bytes of an address.
     private static let maximumBytes = 2_000
+    /// The most bytes of the state that an app adds to it.
     private static let maximumStateBytes = 128
 
     package let text: String

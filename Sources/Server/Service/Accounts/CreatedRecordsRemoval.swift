@@ -8,7 +8,7 @@ import StratusWire
 /// A record that others' records need cannot be deleted. It stays without its fields, so that those records stay valid.
 /// The same applies to the user's own record, which cannot be deleted.
 struct CreatedRecordsRemoval: Sendable {
-    /// Records of a request: as many as may be read at once if each has the largest size.
+    /// Records of a request, so that others are served in between; fewer if the limits are small.
     private static let recordsAtOnce = 50
 
     /// The result of a pass over all records that are left.
@@ -52,7 +52,9 @@ struct CreatedRecordsRemoval: Sendable {
         var pass = Pass()
         var created = try await requests.created(by: creator, in: context)
         while let names = try await created.next() {
-            for some in names.chunks(ofCount: Self.recordsAtOnce) {
+            let count = context.recordsAtOnce(
+                Self.recordsAtOnce, readBytes: context.limits.recordBytesPerModify)
+            for some in names.chunks(ofCount: count) {
                 try Task.checkCancellation()
                 for result in try await modify(some.map(operation)) {
                     guard case .failure(let failure) = result else {

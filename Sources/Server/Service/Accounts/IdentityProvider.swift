@@ -59,6 +59,7 @@ actor IdentityTokens {
     private static let pauseMilliseconds: Int64 = 60_000
     /// How far the provider's clock may differ from ours, in milliseconds.
     private static let leewayMilliseconds: Int64 = 60_000
+    /// The most bytes of an identity token; providers' have one or two thousand.
     private static let tokenBytes = 16_384
 
     private struct Keys {

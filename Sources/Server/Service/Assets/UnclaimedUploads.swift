@@ -32,6 +32,7 @@ final class UnclaimedUploads: Sendable {
     /// In how many assets without a record, of all users, one's own from before the service was started are looked for.
     private static let assetsSearched = 10_000
 
+    /// Assets up to this number are not looked up for each upload.
     private static let leastCountToLookUp = 100
 
     /// How many bytes the next asset may have.

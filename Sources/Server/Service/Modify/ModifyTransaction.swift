@@ -176,6 +176,7 @@ struct ModifyTransaction: Sendable {
         }
     }
 
+    /// Records of a cascade that are read at a time.
     private static let cascadeStep = 100
 }
 

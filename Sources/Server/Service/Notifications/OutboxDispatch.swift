@@ -17,6 +17,7 @@ struct OutboxDispatch {
 
     /// Notifications that are collected before they are delivered.
     private static let gathered = 1_000
+    /// Events that are read at a time.
     private static let rowsPerRead = 100
 
     /// - Parameter backlogRounds: How many rounds before this one had a backlog.
@@ -30,7 +31,7 @@ struct OutboxDispatch {
         self.cursor = cursor
     }
 
-    /// How many rounds in a row had a backlog: more events than one read returns. 0 when this one had none.
+    /// How many rounds in a row had a backlog: as many events as one read returns, or more. 0 when this one had none.
     var backlogRounds: Int { eventCount >= Self.rowsPerRead ? earlierBacklogRounds + 1 : 0 }
 
     mutating func run() async throws {

@@ -17,6 +17,8 @@ actor PushQueue {
     private var waiting: Deque<Push> = []
     private var running = 0
 
+    /// The longest pause before the next attempt, even if Apple asks for a longer one: a notification that waits takes
+    /// the place of another one.
     private static let longestRetrySeconds: Double = 300
 
     init(

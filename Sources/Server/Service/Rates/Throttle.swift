@@ -66,11 +66,13 @@ package final class Throttle: Sendable {
         let buckets = Mutex<[Key: Bucket]>([:])
     }
 
+    /// Parts of the senders: requests of different senders rarely wait for the same lock.
     private static let shardCount = 16
     /// After this time strikes count half.
     private static let strikeHalfLifeSeconds = 60.0
     /// A good request makes up for this many bad ones.
     private static let strikesPerGoodRequest = 2.0
+    /// A sender keeps at least a thirty-second of its rates.
     private static let maximumHalvings = 5.0
     /// What a request with bad credentials costs its address.
     static let badCredentialsCost = 10.0

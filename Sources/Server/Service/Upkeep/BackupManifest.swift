@@ -87,6 +87,7 @@ package struct BackupRefusal: Error, Hashable, Sendable, CustomStringConvertible
 /// Files and folders that only their owner can access, and that are on the disk when a function
 /// returns.
 enum PrivateFile {
+    /// Bytes that are read at a time.
     private static let pieceBytes = 1 << 20
 
     static func makeFolder(_ path: String) throws {

@@ -209,6 +209,7 @@ struct AncestorMaintainer: RecordMaintainer {
         try rows.deleteAncestors(beyondBytes: limits.bytesPerZone, in: zone.key)
     }
 
+    /// Changes of a zone between two checks of its bytes.
     private static let changesPerCheck: Int64 = 256
 
     /// The store deletes a zone's states with it.

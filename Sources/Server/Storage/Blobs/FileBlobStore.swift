@@ -144,6 +144,7 @@ final class FileBlobWriter: BlobWriter {
         }
     }
 
+    /// Bytes after which waiting commits come first.
     private static let pieceBytes: Int64 = 131_072
 
     /// Writes the newest bytes to the disk, a piece at a time. Otherwise the commits of other databases would wait for

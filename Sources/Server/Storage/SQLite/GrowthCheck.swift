@@ -11,6 +11,7 @@ struct GrowthCheck: Sendable {
     /// A statement for the size of the records; nil if every write is allowed.
     let recordBytes: String?
 
+    /// Pages that a deletion may add to those in use.
     private static let pagesOfADeletion: Int64 = 8
 
     private struct Size {

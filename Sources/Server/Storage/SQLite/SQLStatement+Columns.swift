@@ -9,6 +9,7 @@ protocol ColumnValue {
 }
 
 extension SQLStatement {
+    /// Bytes of a value after which the processor is yielded.
     private static let bytesBeforeYield = 128 * 1_024
 
     /// The bytes of a column. Yields the processor after a long value, which takes as long as many steps but is not

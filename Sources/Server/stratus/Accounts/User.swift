@@ -57,6 +57,7 @@ struct User: AsyncParsableCommand {
 
         @OptionGroup var folder: CommandFolder
 
+        /// Users that are read at a time.
         private static let page = 1_000
 
         func run() async throws {

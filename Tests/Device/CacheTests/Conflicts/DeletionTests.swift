@@ -185,7 +185,7 @@ import Testing
             var events = phone.cache.events().makeAsyncIterator()
             try await phone.cache.save(stale)
             guard case .editOfDeletedRecord(let client) = await events.next() else {
-                Issue.record("the app was not told")
+                Issue.record("the app was not notified")
                 return
             }
             #expect(client["colour"] == "red \(step)")

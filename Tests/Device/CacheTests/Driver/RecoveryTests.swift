@@ -120,7 +120,7 @@ import Testing
         var events = phone.cache.events().makeAsyncIterator()
         try await phone.sync()
         guard case .zoneDeleted(let zone, let reason, let lost) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(ZoneID(zone) == .list)
@@ -212,7 +212,7 @@ import Testing
         try await phone.sync()
         #expect(try phone.texts() == ["a": "1"])
         guard case .recordsMissing(let records) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(records.map(\.recordID.recordName) == ["b"])
@@ -232,7 +232,7 @@ import Testing
         var events = phone.cache.events().makeAsyncIterator()
         try await phone.sync()
         guard case .zoneDeleted(let zone, .purged, let lost) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(ZoneID(zone) == .list)

@@ -36,7 +36,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
         let report = try #require(try await phone.cache.reports().first)
         guard case .editOfDeletedRecord(let client) = report.event else {
-            Issue.record("The app was told something else: \(report.event)")
+            Issue.record("The app got another event: \(report.event)")
             return
         }
         #expect(client["text"] == "1")
@@ -320,7 +320,7 @@ import Testing
         #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
         let report = try #require(try await phone.cache.reports().first)
         guard case .zoneDeleted(_, _, let lost) = report.event else {
-            Issue.record("The app was told something else: \(report.event)")
+            Issue.record("The app got another event: \(report.event)")
             return
         }
         #expect(lost.map(\.recordName) == ["a"])

@@ -179,7 +179,7 @@ final class WatchedItems: Sendable {
                     before.contains($0.key) && state.items[$0.key] != $0.value
                 }
                 if !Set(edited.keys).isSubset(of: names(.changed)) {
-                    state.wrong.append("edits of \(edited.keys.sorted()) were not told")
+                    state.wrong.append("edits of \(edited.keys.sorted()) were not reported")
                 }
             }
             state.items = found

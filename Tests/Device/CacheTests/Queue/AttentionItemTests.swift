@@ -98,6 +98,26 @@ import Testing
         #expect(phone.link.callNames.count { $0 == "send" } == sent)
     }
 
+    /// The service takes fewer records in a request than the app asks for.
+    @Test func serviceVersionsAreFetchedInSmallerRequests() async throws {
+        let cloud = RealService()
+        let names = ["a", "b", "c", "d", "e"]
+        let phone = try Device(cloud)
+        for name in names { try phone.save(name, "first") }
+        try await phone.sync()
+        for name in names {
+            cloud.refuse(name, SyncFailure(.permissionFailure))
+            try phone.save(name, "mine")
+        }
+        try await phone.sync()
+        #expect(try await phone.cache.attentionItems().count == names.count)
+        cloud.refuseNothing()
+        cloud.restart { $0.operationsPerRequest = 2 }
+        try await phone.cache.takeServiceVersions(of: phone.cache.attentionItems())
+        for name in names { #expect(try phone.text(name) == "first") }
+        #expect(try await phone.cache.attentionItems().isEmpty)
+    }
+
     @Test func serviceVersionOfADeletedRecordRemovesRefusedEdit() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)

@@ -80,7 +80,7 @@ import Testing
         try await expectText(nil, of: "b", cloud, phone)
         try phone.cache.close()
         guard case .editOfDeletedRecord(let client) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(client["text"] == "1")

@@ -157,7 +157,7 @@ import Testing
         let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         #expect(error?.code == .storageFull)
         guard case .storageFull = await events.next() else {
-            Issue.record("The app was not told.")
+            Issue.record("The app was not notified.")
             return
         }
         var status = try await phone.cache.status()

@@ -102,7 +102,7 @@ import Testing
             case .newerRecords(CKRecordZone.ID(.list), "Item", true) = try await old.cache.reports()
                 .first?.event
         else {
-            Issue.record("The app was not told.")
+            Issue.record("The app was not notified.")
             return
         }
         #expect(try await old.cache.reports().count == 1)

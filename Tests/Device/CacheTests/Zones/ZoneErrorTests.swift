@@ -20,7 +20,7 @@ import Testing
         try await phone.cache.sync()
         #expect(try await cloud.names() == ["b"])
         guard case .zoneSetAside(let zone, let failure) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(ZoneID(zone) == refusedZone)
@@ -145,7 +145,7 @@ import Testing
         var events = guest.cache.events().makeAsyncIterator()
         try await guest.cache.sync()
         guard case .zoneDeleted(_, _, let lost) = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(lost.map(\.recordName) == ["a"])
@@ -171,7 +171,7 @@ import Testing
         var events = guest.cache.events().makeAsyncIterator()
         try await guest.cache.sync()
         guard case .zoneDeleted = await events.next() else {
-            Issue.record("the app was not told")
+            Issue.record("the app was not notified")
             return
         }
         #expect(try await guest.cache.zoneIDs(in: .shared).isEmpty)

@@ -2,6 +2,7 @@ import Foundation
 import StratusClient
 import StratusMapping
 import StratusRuntime
+import StratusService
 import StratusTesting
 import StratusWire
 import Synchronization
@@ -54,6 +55,20 @@ struct SavingTests {
         let record = try await phone.record(person.syncID)
         #expect(record.object(forKey: "lastName") == nil)
         #expect(record["firstName"] == "Anna")
+    }
+
+    /// The service takes fewer records in a request than were edited since the last sync.
+    @Test func moreEditsThanARequestMayHaveAreSaved() async throws {
+        let settings = ServiceSettings(
+            isForDevelopment: true, limits: .with { $0.operationsPerRequest = 2 })
+        let phone = try await MappedDevice(TestCloud(settings: settings), "phone")
+        let people = (1...5).map { phone.addPerson("P\($0)") }
+        try await phone.sync()
+        for person in people { person.edit { $0.age = 7 } }
+        try await phone.sync()
+        for person in people {
+            #expect(try await phone.record(person.syncID)["age"] == 7)
+        }
     }
 
     @Test func referencedObjectsAreSavedWithTheObject() async throws {

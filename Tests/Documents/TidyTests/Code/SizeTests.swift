@@ -93,9 +93,7 @@ import Testing
     }
 
     @Test func filesAndFunctionsAreShort() {
-        expectNone(
-            (Repository.sources + Repository.tests).flatMap(Self.violations),
-            except: Self.exceptions)
+        expectNone(Repository.all.flatMap(Self.violations), except: Self.exceptions)
     }
 
     @Test func filesOfOtherLanguagesAreShort() throws {
@@ -115,8 +113,7 @@ import Testing
     }
 
     @Test func foldersAreSmall() {
-        let files = Repository.sources + Repository.tests
-        expectNone(Self.violations(inFoldersOf: files.map(\.path)))
+        expectNone(Self.violations(inFoldersOf: Repository.all.map(\.path)))
     }
 
     @Test func longFilesFunctionsAndFoldersAreFound() {

@@ -136,6 +136,16 @@ import Testing
         }
     }
 
+    /// What failed tests report with `Issue.record`; their other strings are data.
+    static func violations(inReportsOf file: SourceText) -> [Violation] {
+        file.code.indices.dropFirst(4).filter { index in
+            file.code[index].kind == .string
+                && file.code[(index - 4)..<index].map(\.text) == ["Issue", ".", "record", "("]
+        }.flatMap { index in
+            violations(in: file.code[index].text, file.path, file.code[index].line, .messages)
+        }
+    }
+
     static func violations(inDocument text: String, _ path: String) -> [Violation] {
         violations(in: text, path, 1, .documents)
     }
@@ -202,8 +212,7 @@ import Testing
 
     @Test func codeHasNoBannedWords() {
         expectNone(
-            (Repository.sources + Repository.tests + Repository.macros + Repository.otherPackages)
-                .flatMap(Self.violations),
+            Repository.all.flatMap(Self.violations(in:)),
             except: Self.exceptions.filter { $0.path.hasSuffix(".swift") })
     }
 
@@ -218,6 +227,10 @@ import Testing
         expectNone(
             Repository.sources.flatMap { Self.violations(inStringsOf: $0, .messages) },
             except: Self.messageExceptions)
+    }
+
+    @Test func reportsOfTestsHaveNoBannedWords() {
+        expectNone(Repository.tests.flatMap(Self.violations(inReportsOf:)))
     }
 
     @Test func documentsHaveNoBannedWords() throws {
@@ -245,11 +258,13 @@ import Testing
             @Flag(help: "Devices are told.") var isTold = "It is told."
             let lawsuit = "Not settled yet."
             let column = "isSettled"
+            Issue.record("It was not told.")
             """
         let file = SourceText(path: "a.swift", text)
         let found = Self.violations(in: file)
         #expect(found.map(\.line) == [1, 1, 2, 4, 5, 7, 7])
-        #expect(Self.violations(inStringsOf: file, .messages).map(\.line) == [1, 7, 8])
+        #expect(Self.violations(inStringsOf: file, .messages).map(\.line) == [1, 7, 8, 10])
+        #expect(Self.violations(inReportsOf: file).map(\.line) == [10])
         #expect(
             found.first?.description
                 == "a.swift:1: The word \"schema book\" is not the field's: write schema cache.")

@@ -1,14 +1,17 @@
 import Foundation
 import Testing
 
-/// Types, functions and files that documents name in back quotes exist.
+/// Types, functions and files that documents and the comments of the code name in back quotes exist.
 @Suite struct DocumentSymbolTests {
     /// Quoted names that this repository does not declare, with what they are.
     static let foreign = [
         "CKAllowedSharingOptions": "Apple's, of its interface frameworks",
         "CVaListPointer": "Swift's, not on Linux",
+        "CompressedUntil": "a field of the shopping list",
+        "DeleteQueue": "a record type",
         "ETag": "a header of HTTP",
         "Host": "a header of HTTP",
+        "NOW": "a predicate's function",
         "Origin": "a header of HTTP",
         "StratusKeyring": "a record type",
         "Suite": "stands for a test suite",
@@ -16,6 +19,7 @@ import Testing
         "Users": "a record type",
         "VmHWM": "a line of Linux's process status",
         "iCloud": "how identifiers of containers begin",
+        "windowScene": "Apple's, of its interface frameworks",
     ]
 
     private static let article = "Sources/Testing/StratusTesting.docc/TestingCloudKitCodeInCI.md"
@@ -23,6 +27,12 @@ import Testing
         Exception(path: article, about: "Sources/Huts/", reason: "of the package of the reader"),
         Exception(path: article, about: "Tests/HutsTests/", reason: "of the package of the reader"),
     ]
+
+    static let commentExceptions = ["account.json", "zone.json"].map {
+        Exception(
+            path: "Sources/Server/Service/Accounts/AccountArchive.swift", about: $0,
+            reason: "A file in the archive.")
+    }
 
     /// The names and paths that documents may use.
     struct Index {
@@ -69,10 +79,8 @@ import Testing
             // Symbols that Compatibility.md calls absent need not exist.
             let isAbsent = line.contains("| never |") || line.contains("| not yet |")
             guard !isBlock, !isAbsent else { continue }
-            for (number, span) in line.split(separator: "`", omittingEmptySubsequences: false)
-                .enumerated()
-            where number % 2 == 1 {
-                guard let missing = missing(in: String(span), index) else { continue }
+            for span in spans(of: line) {
+                guard let missing = missing(in: span, index) else { continue }
                 found.append(
                     Violation(
                         path: path, line: offset + 1,
@@ -80,6 +88,29 @@ import Testing
             }
         }
         return found
+    }
+
+    /// The comments of a file, each on its line, are a document.
+    static func violations(inCommentsOf file: SourceText, _ index: Index) -> [Violation] {
+        var lines = Array(repeating: "", count: file.tokens.last?.lastLine ?? 0)
+        for comment in file.tokens where comment.kind == .comment {
+            for (offset, line) in comment.text
+                .split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+            {
+                lines[comment.line - 1 + offset] = String(line.drop { "/* ".contains($0) })
+            }
+        }
+        return violations(inDocument: lines.joined(separator: "\n"), file.path, index)
+    }
+
+    /// The quoted texts of a line. A link of DocC has two back quotes, and a slash before a member.
+    private static func spans(of line: Substring) -> [String] {
+        line.split(separator: "``", omittingEmptySubsequences: false).enumerated()
+            .flatMap { number, part -> [String] in
+                if number % 2 == 1 { return [String(part.map { $0 == "/" ? "." : $0 })] }
+                return part.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+                    .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+            }
     }
 
     /// The part of a quoted text that looks like a symbol or file and does not exist.
@@ -133,6 +164,14 @@ import Testing
             }, except: Self.exceptions)
     }
 
+    @Test func symbolsNamedInCommentsExist() throws {
+        let index = try Self.tree()
+        let files = Repository.sources + Repository.macros
+        expectNone(
+            files.flatMap { Self.violations(inCommentsOf: $0, index) },
+            except: Self.commentExceptions)
+    }
+
     @Test func missingSymbolsAreFound() {
         let index = Index(
             [SourceText(path: "Sources/A/There.swift", "struct There { func doIt(now: Int) {} }")],
@@ -144,8 +183,28 @@ import Testing
             `Gone` in a block
             ```
             `Gone.swift`, `Sources/B/There.swift`
+            ``There/doIt(now:)-(Int)``, ``Gone`` and ``There/undo()``
             """
         let found = Self.violations(inDocument: text, "a.md", index)
-        #expect(found.map(\.line) == [2, 2, 6, 6])
+        #expect(found.map(\.line) == [2, 2, 6, 6, 7, 7])
+    }
+
+    @Test func missingSymbolsOfCommentsAreFound() {
+        let file = SourceText(
+            path: "a.swift",
+            """
+            /// A ``There``, not a ``Gone``.
+            ///
+            /// ```swift
+            /// let a = `Gone`
+            /// ```
+            struct There {}  // as `There.swift` has it
+
+            /* Nor is there
+               a `Gone.swift`. */
+            """)
+        let index = Index([file], paths: ["There.swift"])
+        let found = Self.violations(inCommentsOf: file, index)
+        #expect(found.map(\.line) == [1, 9])
     }
 }

@@ -36,6 +36,8 @@ enum Repository {
     static let macros = swift(below: "Macros")
     /// The measurements and the examples, which are packages of their own.
     static let otherPackages = swift(below: "Benchmarks") + swift(below: "Examples")
+    /// All Swift of this repository but the manifest.
+    static let all = sources + tests + macros + otherPackages
 
     /// The paths of the programs and pages in other languages than Swift, and of the manifest.
     static let scripts: [String] = {
@@ -48,8 +50,8 @@ enum Repository {
 
     /// The pages about the present state; the changelog and the decisions describe the past.
     static let documents: [String] = {
-        let pages = ["README.md", "CONTRIBUTING.md"]
-        let below = ["Documentation", "Sources", "Apps"].flatMap(paths)
+        let pages = ["README.md", "CONTRIBUTING.md", "Examples/README.md"]
+        let below = ["Documentation", "Sources", "Apps", "Macros"].flatMap(paths)
             .filter { $0.hasSuffix(".md") && !$0.hasPrefix("Documentation/Decisions/") }
         return pages + below
     }()

@@ -301,6 +301,37 @@ import Testing
         #expect(try await Doctor(storage: inner).examine().findings == [])
     }
 
+    /// Archive and deletion ask for no more at a time than a client may.
+    ///
+    /// - Parameter areBytesLimited: Whether the bytes of a request's records are limited, or else its items.
+    @Test(arguments: [false, true])
+    func smallLimitsDoNotPreventArchiveAndDeletion(_ areBytesLimited: Bool) async throws {
+        let limits = Limits.with {
+            if areBytesLimited {
+                $0.recordBytes = 1_000
+                $0.recordBytesPerLookup = 2_000
+                $0.recordBytesPerModify = 2_000
+            } else {
+                $0.operationsPerRequest = 2
+            }
+        }
+        let people = try await People(World(limits: limits))
+        let names = (0..<5).map { "i\($0)" }
+        for name in names {
+            try await people.ida.makeZone(name)
+            try await people.ida.subscribe([Make.query(name, on: [.delete])], in: .public)
+            try await people.ida.modify(
+                [hut(.create, name, [text("name", String(repeating: "x", count: 700))])],
+                scope: .public)
+        }
+        let lines = try await Self.archive(of: people.ida)
+            .filter { $0.key.contains("/public/records-") }
+            .flatMap { $0.value.split(separator: "\n") }
+        #expect(lines.count == names.count)
+        try await people.end()
+        for name in names { #expect(try await people.living([name]) == []) }
+    }
+
     /// From the beginning of the deletion the user is signed out, and an operator cannot enable the account again.
     @Test func accountBeingDeletedRefusesSignIn() async throws {
         let people = try await People()
