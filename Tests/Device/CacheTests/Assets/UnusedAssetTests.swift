@@ -60,6 +60,29 @@ import Testing
         return photo?.fileURL == nil ? nil : photo
     }
 
+    /// Sends a record with a photo, removes the file here, and begins to download it.
+    ///
+    /// - Returns: what holds the answer back that has the file's address, and the download.
+    private func heldDownload(
+        in cache: CloudCache, _ transport: FaultyTransport
+    ) async throws -> (Gate, Task<Void, Never>) {
+        try await save(in: cache)
+        try await cache.sync()
+        try await world.pass(seconds: 5)
+        try await cache.removeDownloadedAssets()
+        let lookup = Gate()
+        transport.tap { request, answer in
+            if request is RecordsLookup.Request { await lookup.pass() }
+            return answer
+        }
+        let download = world.world("app").startTask("download") { [id] in
+            // The folder shows whether it has failed.
+            _ = try? await cache.asset("image", of: id)
+        }
+        await world.waitUntilIdle()
+        return (lookup, download)
+    }
+
     /// The app shows the photo while its record is deleted.
     @Test func fileIsRemovedOnceTheAppReleasesIt() async throws {
         let found = try await run { cache, _ in
@@ -97,21 +120,8 @@ import Testing
     /// The record is deleted during the download, which then fails.
     @Test func partOfADeletedRecordIsRemovedWhenItsDownloadFails() async throws {
         let found = try await run { cache, transport in
-            try await save(in: cache)
-            try await cache.sync()
-            try await world.pass(seconds: 5)
-            try await cache.removeDownloadedAssets()
-            let lookup = Gate()
-            transport.tap { request, answer in
-                if request is RecordsLookup.Request { await lookup.pass() }
-                return answer
-            }
+            let (lookup, download) = try await heldDownload(in: cache, transport)
             transport.change { $0.cutsAfter = 1 }
-            let download = world.world("app").startTask("download") { [id] in
-                // The folder shows that it has failed.
-                _ = try? await cache.asset("image", of: id)
-            }
-            await world.waitUntilIdle()
             try await cache.delete(id)
             try await cache.sync()
             try await world.pass(seconds: 5)
@@ -122,6 +132,18 @@ import Testing
             return [begun, try names()]
         }
         #expect(found.map(\.count) == [1, 0])
+    }
+
+    /// The file would have no row. The next cache continues with the part.
+    @Test func downloadIsNotCompletedOnceTheCacheIsClosed() async throws {
+        let found = try await run { cache, transport in
+            let (lookup, download) = try await heldDownload(in: cache, transport)
+            try cache.close()
+            lookup.open()
+            await download.value
+            return [try names()]
+        }
+        #expect(found.joined().map { $0.hasSuffix(".part") } == [true])
     }
 
     /// Something else is in the folder's place for a while.
