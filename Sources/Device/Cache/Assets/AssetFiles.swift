@@ -28,8 +28,7 @@ final class AssetFiles: Sendable {
     let isInMemory: Bool
     let world: World
     let transfers = AssetTransfers()
-    /// The number of leases of each file, by its name.
-    private let leases = Mutex<[String: Int]>([:])
+    private let leases = Mutex(Leases())
     /// The names of the incomplete files whose bytes were all written since the system started, or synced.
     private let trustedParts = Mutex<Set<String>>([])
 
@@ -218,10 +217,23 @@ final class AssetFiles: Sendable {
 
     // MARK: Using
 
+    private struct Leases {
+        /// The number of leases of each file, by its name.
+        var counts: [String: Int] = [:]
+        /// The files that would have been removed, were they not leased.
+        var kept: Set<String> = []
+        var released: (@Sendable () -> Void)?
+    }
+
+    /// Sets a body that runs whenever the last lease of a file has ended that was not removed because of it.
+    func whenReleased(_ body: @escaping @Sendable () -> Void) {
+        leases.withLock { $0.released = body }
+    }
+
     /// Leases a file, which is kept until the lease ends; nil if it is not here.
     func lease(_ file: String) -> AssetLease? {
         guard !isInMemory else { return nil }
-        leases.withLock { $0[file, default: 0] += 1 }
+        leases.withLock { $0.counts[file, default: 0] += 1 }
         let lease = AssetLease(file, of: self)
         guard access(path + "/" + file, R_OK) == 0 else { return nil }
         touch(file)
@@ -229,13 +241,25 @@ final class AssetFiles: Sendable {
     }
 
     fileprivate func end(_ file: String) {
-        leases.withLock { leases in
-            leases[file, default: 1] -= 1
-            if leases[file] == 0 { leases[file] = nil }
+        let released = leases.withLock { leases -> (@Sendable () -> Void)? in
+            leases.counts[file, default: 1] -= 1
+            guard leases.counts[file] == 0 else { return nil }
+            leases.counts[file] = nil
+            return leases.kept.remove(file) == nil ? nil : leases.released
         }
+        released?()
     }
 
-    func isLeased(_ file: String) -> Bool { leases.withLock { $0[file] != nil } }
+    func isLeased(_ file: String) -> Bool { leases.withLock { $0.counts[file] != nil } }
+
+    /// Whether a file that is to be removed is leased: then the body of ``whenReleased(_:)`` runs when it no longer is.
+    func isKept(_ file: String) -> Bool {
+        leases.withLock { leases in
+            guard leases.counts[file] != nil else { return false }
+            leases.kept.insert(file)
+            return true
+        }
+    }
 
     /// Notes the use of a file: the least recently used files are evicted first.
     private func touch(_ file: String) {
@@ -260,13 +284,16 @@ final class AssetFiles: Sendable {
 
     // MARK: Removing
 
-    /// Removes a file unless it is leased. Inside ``removing(_:)``.
+    /// Removes a file unless it is leased; then it is one of those of ``whenReleased(_:)``. Inside ``removing(_:)``.
     ///
     /// - Returns: whether it no longer exists.
     @discardableResult
     func remove(_ file: String) -> Bool {
         leases.withLock { leases in
-            guard leases[file] == nil else { return false }
+            guard leases.counts[file] == nil else {
+                leases.kept.insert(file)
+                return false
+            }
             return unlink(path + "/" + file) == 0 || errno == ENOENT
         }
     }

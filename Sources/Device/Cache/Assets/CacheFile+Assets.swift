@@ -131,7 +131,7 @@ extension CacheFile {
                     WHERE NOT EXISTS (SELECT 1 FROM assetUse WHERE assetUse.key = asset.key)
                     """)
         ).map { try KeptFile($0) }
-            .filter { !assets.isLeased($0.file) }
+            .filter { !assets.isKept($0.file) }
     }
 
     /// Removes the rows of files.

@@ -91,6 +91,13 @@ struct CachedAssetDownload: Sendable {
             }
             try part.sync()
             try file.assets.making {
+                // The complete file would stay without a row; the next cache continues with the part.
+                guard !file.isClosed else {
+                    throw CacheError(
+                        .notSynced,
+                        "The cache was closed during the download of the asset \(subject). Request the"
+                            + " asset again with the next cache.")
+                }
                 try file.assets.finish(part, as: name)
                 try file.write { database in
                     try file.add(

@@ -14,6 +14,8 @@ actor CachedAssets {
     private static let backoff = Backoff(firstSeconds: 2, longestSeconds: 300)
     /// Seconds from a change to the removal of files that it made unused.
     private static let tidySeconds: Double = 1
+    /// The pauses before a failed removal is tried again.
+    private static let tidyBackoff = Backoff(firstSeconds: 2, longestSeconds: 60)
     /// Milliseconds after its last use during which another process may still use the path of a
     /// file.
     private static let graceMilliseconds: Int64 = 600_000
@@ -201,20 +203,29 @@ actor CachedAssets {
         /// Whether there may be files without a row, left by a process that ended, a save that
         /// failed, or a download whose record was removed before it was complete.
         var hasOrphans = true
+        /// The pauses before a failed removal is tried again; nil if the last one succeeded.
+        var failures: Backoff?
         var isEnded = false
     }
 
-    /// Notes that a save or download that had created files failed.
-    nonisolated func noteOrphans() { cleanup.withLock { $0.hasOrphans = true } }
+    /// Notes that there may be files without a row, and schedules their removal.
+    nonisolated func noteOrphans() {
+        markOrphans()
+        noteChange()
+    }
+
+    private nonisolated func markOrphans() { cleanup.withLock { $0.hasOrphans = true } }
 
     /// Schedules the removal of unused files after a change.
-    nonisolated func noteChange() {
+    nonisolated func noteChange() { tidy(afterSeconds: Self.tidySeconds) }
+
+    private nonisolated func tidy(afterSeconds seconds: Double) {
         guard !file.assets.isInMemory else { return }
         cleanup.withLock { cleanup in
             guard cleanup.task == nil, !cleanup.isEnded else { return }
             cleanup.task = world.startTask("cache assets") { [world, weak self] in
                 // After a cancelled wait nothing is removed; the next line checks this.
-                try? await world.timeout(Self.tidySeconds)
+                try? await world.timeout(seconds)
                 guard !Task.isCancelled else { return }
                 await self?.tidyLater()
             }
@@ -225,10 +236,19 @@ actor CachedAssets {
         cleanup.withLock { $0.task = nil }
         do {
             try await tidy()
+            cleanup.withLock { $0.failures = nil }
         } catch {
-            // Tried again after the next change, or when the file is opened again. Until then
-            // unused files take up disk space, and no caller gets the error.
-            if !cleanup.withLock({ $0.isEnded }) { note("assetsNotTidied", error) }
+            guard !file.isClosed, !cleanup.withLock({ $0.isEnded }) else { return }
+            // Tried again after a pause, and logged once until it succeeds: no caller gets the error. Until then unused
+            // files take up disk space.
+            let isFirst = cleanup.withLock { $0.failures == nil }
+            if isFirst { note("assetsNotTidied", error) }
+            let seconds = cleanup.withLock { cleanup in
+                var pauses = cleanup.failures ?? Self.tidyBackoff
+                defer { cleanup.failures = pauses }
+                return pauses.nextSeconds()
+            }
+            tidy(afterSeconds: seconds)
         }
     }
 
@@ -241,7 +261,7 @@ actor CachedAssets {
             return cleanup.hasOrphans
         }
         var isDone = false
-        defer { if !isDone, hasOrphans { noteOrphans() } }
+        defer { if !isDone, hasOrphans { markOrphans() } }
         let unusedSince = world.nowMilliseconds() - Self.graceMilliseconds
         isDone = try await DiskThread.run {
             guard try file.removeUnusedAssets(isThorough: hasOrphans) else { return false }
@@ -251,7 +271,7 @@ actor CachedAssets {
         }
         if !isDone { return noteChange() }
         // A part that a record needs now may be unused after the next change.
-        if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { noteOrphans() }
+        if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { markOrphans() }
     }
 
     /// Evicts files until this many bytes are left.

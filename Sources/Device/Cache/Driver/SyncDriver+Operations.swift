@@ -99,13 +99,14 @@ extension SyncDriver {
         let outcome = try store.zonesModified(
             created: done.created, deleted: done.deleted, isKept: true, refused: done.refused,
             databaseToken: outcomes.databaseToken, operationID: operation.id)
+        // Here and below before anything that can fail: nothing reports these changes again.
+        observers.notify(outcome)
         // The app saved into one of them during the request.
         for zone in done.deleted where try store.state(of: zone) == .wanted {
             session.zoneWanted(zone)
         }
         session.zonesChanged(outcome.staleZones.inOrder)
         try noteSendable()
-        observers.notify(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 
@@ -199,6 +200,8 @@ extension SyncDriver {
         let written = try store.apply(
             all, isFull: start == nil, unconfirmed: session.unconfirmedZones,
             returned: try await zonesReturned(in: all))
+        noteFetched(written.outcome)
+        observers.notify(written.outcome)
         _ = session.databaseFetched(changed: all.changed, deleted: written.gone, at: now)
         for zone in written.recreated { session.zoneWanted(zone) }
         try absorbBacklog()
@@ -206,8 +209,6 @@ extension SyncDriver {
         if start != nil, try store.databaseToken() == nil { session.notified(of: nil) }
         operationNotes["zones"] = "\(all.changed.count)"
         operationNotes["deletedZones"] = "\(all.deleted.count)"
-        noteFetched(written.outcome)
-        observers.notify(written.outcome)
     }
 
     /// The zones that were deleted before the service lost history and exist again because of that,
@@ -247,6 +248,7 @@ extension SyncDriver {
         let page = try await page(try question(zone, token))
         let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
+        finish(outcome)
         fullFetch = page.moreComing ? (begun.0, begun.1 + page.records.count) : nil
         operationNotes["records"] = "\(page.records.count)"
         operationNotes["deletions"] = "\(page.deletedNames.count)"
@@ -260,7 +262,6 @@ extension SyncDriver {
                 at: now)
         }
         if outcome.hasUnwantedZone { try absorbBacklog() }
-        finish(outcome)
     }
 
     private func send(_ batch: [OutgoingChange], _ operationID: String) async throws {
@@ -300,13 +301,13 @@ extension SyncDriver {
         let dispositions = session.sent(outcomes, at: now)
         let outcome = try store.confirm(
             batch, answers, dispositions, wereSent: wereSent, operationID: operationID)
+        reportQuota(wasQuotaExceeded)
+        finish(outcome)
         try noteSendable()
         for zone in outcome.staleZones.inOrder { session.notified(of: zone) }
         operationNotes["sent"] = "\(batch.count)"
         operationNotes["confirmed"] = "\(dispositions.count { $0 == .confirmed })"
         operationNotes["conflicts"] = "\(dispositions.count { $0 == .conflict })"
-        reportQuota(wasQuotaExceeded)
-        finish(outcome)
         if let halt = session.halt { haltSession(halt) }
     }
 

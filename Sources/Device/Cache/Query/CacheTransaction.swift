@@ -30,6 +30,8 @@ public final class CacheTransaction {
     /// Saves records and deletes others; see `CloudCache.save(_:deleting:in:)`.
     ///
     /// A new file of an asset is refused with ``CacheError`` `unsupportedValue`: save its record with the cache first.
+    ///
+    /// - Throws: as that; then nothing of this save is in the transaction, which the app may continue.
     public func save(
         _ records: [CKRecord], deleting ids: [CKRecord.ID] = [],
         in scope: CKDatabase.Scope = .private
@@ -45,14 +47,19 @@ public final class CacheTransaction {
         try cache.file.appStatements.pause {
             var zones: [ZoneID] = []
             var fields: Set<EncryptedField> = []
-            let outcome = try ofCache {
-                try store.write(in: connection) { connection, outcome in
-                    (zones, fields) = try store.commit(
-                        edits: edits.map(\.edit), deletions: ids.map { RecordID($0) }, &outcome,
-                        connection)
+            var saved = CacheOutcome()
+            try ofCache {
+                // If the app continues after an error, nothing of this save is left.
+                try connection.inSavepoint {
+                    saved = try store.write(in: connection) { connection, outcome in
+                        (zones, fields) = try store.commit(
+                            edits: edits.map(\.edit), deletions: ids.map { RecordID($0) },
+                            &outcome, connection)
+                    }
+                    return .commit
                 }
             }
-            outcomes.append((database, outcome))
+            outcomes.append((database, saved))
             wantedZones.append((database, zones))
             encrypted.append((store, fields))
         }

@@ -177,38 +177,35 @@ extension CloudCache {
         // Removes copies that were not saved.
         defer { cachedAssets.noteChange() }
         try file.assets.making {
-            var made: [CacheFile.KeptFile] = []
-            for asset in wanted {
-                if let kept = try knownFile(of: asset) {
-                    made.append(kept)
-                    continue
-                }
-                guard let url = asset.fileURL else {
-                    throw CacheError(
-                        .assetNotHere,
-                        "The file of an asset of another record is not on this device. Download the asset, then save it in this record."
-                    )
-                }
-                let (name, sizeBytes) = try file.assets.take(url)
-                // An asset of another record keeps its value, and its file is uploaded again for
-                // this one.
-                let value =
-                    asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
-                    ?? AssetReceipt(
-                        fileChecksum: AssetReceipt.localPrefix + name, sizeBytes: sizeBytes)
-                made.append(
-                    CacheFile.KeptFile(
-                        key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes))
-                asset.keep(file.copy(of: value))
-            }
             do {
-                try body(made)
+                try body(wanted.map { try keep($0) })
             } catch {
                 // Copies without a row may have been written; the search for orphans finds them.
                 cachedAssets.noteOrphans()
                 throw error
             }
         }
+    }
+
+    /// Copies the file of an asset, unless this cache has it.
+    ///
+    /// - Returns: the row of the copy.
+    private func keep(_ asset: CKAsset) throws -> CacheFile.KeptFile {
+        if let kept = try knownFile(of: asset) { return kept }
+        guard let url = asset.fileURL else {
+            throw CacheError(
+                .assetNotHere,
+                "The file of an asset of another record is not on this device. Download the asset, then save it in this record."
+            )
+        }
+        let (name, sizeBytes) = try file.assets.take(url)
+        // An asset of another record keeps its value, and its file is uploaded again for this one.
+        let value =
+            asset.knownValue.flatMap { $0.isLocal ? nil : $0 }
+            ?? AssetReceipt(fileChecksum: AssetReceipt.localPrefix + name, sizeBytes: sizeBytes)
+        asset.keep(file.copy(of: value))
+        return CacheFile.KeptFile(
+            key: value.fileChecksum ?? "", file: name, sizeBytes: sizeBytes)
     }
 
     /// The assets of a record whose files must be here: new files, and assets of other records. The

@@ -135,6 +135,10 @@ public final class CloudCache: Sendable {
             file: file, databases: databases, settings: assets, observers: observers)
         self.cachedAssets = cachedAssets
         observers.afterwards { [weak cachedAssets] in cachedAssets?.noteChange() }
+        file.assets.whenReleased { [weak cachedAssets] in
+            // The file may have no row any more.
+            cachedAssets?.noteOrphans()
+        }
         observers.atRest { [weak cachedAssets] hasChanges in
             cachedAssets?.noteRest(hasChanges: hasChanges)
         }

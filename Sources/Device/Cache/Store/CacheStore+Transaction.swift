@@ -9,7 +9,17 @@ import StratusWire
 extension CacheStore {
     /// Runs one transaction and collects its outcome; its reports are written with it.
     func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
-        try file.write { try write(in: $0, body) }
+        var heldBefore: [Int64: ZoneID]?
+        do {
+            return try file.write { database in
+                heldBefore = held.withLock { $0 }
+                return try write(in: database, body)
+            }
+        } catch {
+            // The records of a newer app that the transaction found are not in the file.
+            if let heldBefore { held.withLock { $0 = heldBefore } }
+            throw error
+        }
     }
 
     /// Collects the outcome of a body within an open transaction.

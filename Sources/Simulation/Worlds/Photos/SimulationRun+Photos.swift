@@ -139,6 +139,9 @@ extension SimulationRun {
             }
             seen[key] = content
         }
+        // A report keeps its records' files until the app has acknowledged it, and some come after the last round.
+        let reports = try await cache.reports(limit: 1_000)
+        if !reports.isEmpty { try await cache.acknowledge(reports) }
         // Unused files are removed after a second.
         try await world.pass(seconds: 5)
         try checkFolder(of: device, wanted)

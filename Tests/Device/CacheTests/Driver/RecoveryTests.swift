@@ -1,3 +1,4 @@
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -221,6 +222,28 @@ import Testing
         try await phone.sync()
         #expect(try await cloud.names() == ["a", "b"])
         #expect(try await cloud.record("b")?["text"] == .string("1"))
+    }
+
+    /// The transaction is committed, and the next read finds a damaged row.
+    @Test func observersAreNotifiedOfChangesAfterWhichTheFileCannotBeRead() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        try phone.save("a", "1")
+        try phone.save("x", "1", zone: .other)
+        try await phone.sync()
+        try await cloud.deleteZone(.other)
+        let changes = phone.cache.changedIDs()
+        try await phone.cache.file.pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TRIGGER damage AFTER INSERT ON flag WHEN NEW.name = 'lastFetch'
+                    BEGIN UPDATE zone SET pass = 'x'; END
+                    """)
+        }
+        let error = await #expect(throws: CacheError.self) { try await phone.cache.sync() }
+        #expect(error?.code == .halted)
+        #expect(try phone.text("x", zone: .other) == nil)
+        #expect(changes.takeUnseen() == [RecordID(name: "x", zoneID: .other)])
     }
 
     @Test func purgedZoneIsReportedToApp() async throws {

@@ -46,6 +46,23 @@ import Testing
         #expect(try await cache.pendingRecordIDs().isEmpty)
     }
 
+    /// The second record of the save is refused, and the app goes on.
+    @Test func refusedSaveLeavesNothingInItsTransaction() throws {
+        let device = try device()
+        let milk = CacheQueryTests.note("milk", "Milk", rank: 1)
+        // In the default zone.
+        let bread = CKRecord(
+            recordType: "Note", recordID: CKRecord.ID(recordName: "bread", zoneID: .default))
+        bread["title"] = "Bread"
+        try device.cache.write { transaction in
+            #expect(throws: CacheError.self) { try transaction.save([milk, bread]) }
+            try transaction.database.execute(sql: "INSERT INTO app_draft VALUES ('milk', 'x')")
+        }
+        #expect(try drafts(device.cache) == ["milk"])
+        #expect(try device.cache.record(for: milk.recordID) == nil)
+        #expect(try device.cache.pendingRecordIDs().isEmpty)
+    }
+
     @Test func thrownErrorWritesNothing() throws {
         struct Refusal: Error {}
         let device = try device()

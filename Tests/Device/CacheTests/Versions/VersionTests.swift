@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -116,6 +117,28 @@ import Testing
         #expect(try old.texts() == new.texts())
         #expect(try await cloud.names() == ["a", "b", "c", "d"])
         #expect(try await old.cache.status().zonesAwaitingUpdate == 0)
+    }
+
+    /// The page with the newer record could not be stored at first, as on a full disk.
+    @Test func zoneWhoseNewerRecordWasNotStoredIsFetchedAgain() async throws {
+        let (_, new, old) = try await devices(versions(1), savedBy: "old")
+        try new.save("a", "from the new app")
+        try await new.sync()
+        try await old.cache.file.pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TRIGGER refusal BEFORE UPDATE OF token ON zone
+                    BEGIN SELECT RAISE(ABORT, 'The page is not stored.'); END
+                    """)
+        }
+        await #expect(throws: CacheError.self) { try await old.cache.sync() }
+        #expect(try old.text("a") == "1")
+        try await old.cache.file.pool.write { database in
+            try database.execute(sql: "DROP TRIGGER refusal")
+        }
+        try await old.sync()
+        #expect(try old.text("a") == "from the new app")
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
     }
 
     @Test func zoneContinuesAndNewerRecordsAreHidden() async throws {

@@ -1,0 +1,166 @@
+import Foundation
+import StratusCache
+import StratusClient
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Files that no record has any more are removed without a further change, whatever kept them first.
+@Suite struct UnusedAssetTests {
+    private let world = SeededWorld(seed: 7)
+    private let folder = FileManager.default.temporaryDirectory
+        .appendingPathComponent("unused-\(UUID().uuidString)")
+    private let id = CKRecord.ID(recordName: "a", zoneID: .list)
+
+    /// Runs a body with a cache in memory whose files of assets are in the folder, in a world where the search for an
+    /// earlier process's files has ended.
+    private func run(
+        _ body: @escaping @Sendable (CloudCache, FaultyTransport) async throws -> [[String]]
+    ) async throws -> [[String]] {
+        defer {
+            // If the test has failed there may be no folder.
+            try? FileManager.default.removeItem(at: folder)
+        }
+        return try await world.run { [world, folder] in
+            let clock = world.world("phone")
+            let cloud = TestCloud(seeded: world)
+            let link = try await cloud.connect(user: "alice", device: "phone", world: clock)
+            let transport = FaultyTransport(
+                try #require(link.transport as? any AccountTransport))
+            let connection = CloudConnection(
+                transport: transport, hasAccount: true, deviceID: "phone", world: clock,
+                keyStore: cloud.keyStore)
+            let cache = try CloudCache(
+                memory: MemoryCacheFile(assetFolder: folder),
+                container: CloudDevice.container(connection), world: clock)
+            try await world.pass(seconds: 5)
+            let found = try await body(cache, transport)
+            try cache.close()
+            return found
+        }
+    }
+
+    /// The names of the files in the folder.
+    private func names() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    }
+
+    private func save(in cache: CloudCache) async throws {
+        let photo = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try CloudDevice.bytes("a").write(to: photo)
+        defer { unlink(photo.path) }
+        let record = CKRecord(recordType: "Photo", recordID: id)
+        record["image"] = CKAsset(fileURL: photo)
+        try await cache.save(record)
+    }
+
+    /// The photo, whose file stays as long as it is held.
+    private func photo(in cache: CloudCache) async throws -> CKAsset? {
+        let photo: CKAsset? = try await cache.record(for: id)?["image"]
+        return photo?.fileURL == nil ? nil : photo
+    }
+
+    /// Sends a record with a photo, removes the file here, and begins to download it.
+    ///
+    /// - Returns: what holds the answer back that has the file's address, and the download.
+    private func heldDownload(
+        in cache: CloudCache, _ transport: FaultyTransport
+    ) async throws -> (Gate, Task<Void, Never>) {
+        try await save(in: cache)
+        try await cache.sync()
+        try await world.pass(seconds: 5)
+        try await cache.removeDownloadedAssets()
+        let lookup = Gate()
+        transport.tap { request, answer in
+            if request is RecordsLookup.Request { await lookup.pass() }
+            return answer
+        }
+        let download = world.world("app").startTask("download") { [id] in
+            // The folder shows whether it has failed.
+            _ = try? await cache.asset("image", of: id)
+        }
+        await world.waitUntilIdle()
+        return (lookup, download)
+    }
+
+    /// The app shows the photo while its record is deleted.
+    @Test func fileIsRemovedOnceTheAppReleasesIt() async throws {
+        let found = try await run { cache, _ in
+            try await save(in: cache)
+            var shown = try await photo(in: cache)
+            try await cache.delete(id)
+            try await world.pass(seconds: 5)
+            let kept = try names()
+            withExtendedLifetime(shown) {}
+            shown = nil
+            try await world.pass(seconds: 5)
+            return [kept, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
+    }
+
+    /// The first file was copied, and the second one cannot be read.
+    @Test func copyOfARecordThatIsNotSavedIsRemoved() async throws {
+        let found = try await run { cache, _ in
+            let photo = FileManager.default.temporaryDirectory
+                .appendingPathComponent(UUID().uuidString)
+            try CloudDevice.bytes("a").write(to: photo)
+            defer { unlink(photo.path) }
+            let record = CKRecord(recordType: "Photo", recordID: id)
+            record["image"] = CKAsset(fileURL: photo)
+            record["thumbnail"] = CKAsset(fileURL: URL(fileURLWithPath: "/nowhere/at/all"))
+            await #expect(throws: CacheError.self) { try await cache.save(record) }
+            let copied = try names()
+            try await world.pass(seconds: 5)
+            return [copied, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
+    }
+
+    /// The record is deleted during the download, which then fails.
+    @Test func partOfADeletedRecordIsRemovedWhenItsDownloadFails() async throws {
+        let found = try await run { cache, transport in
+            let (lookup, download) = try await heldDownload(in: cache, transport)
+            transport.change { $0.cutsAfter = 1 }
+            try await cache.delete(id)
+            try await cache.sync()
+            try await world.pass(seconds: 5)
+            let begun = try names()
+            lookup.open()
+            await download.value
+            try await world.pass(seconds: 5)
+            return [begun, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
+    }
+
+    /// The file would have no row. The next cache continues with the part.
+    @Test func downloadIsNotCompletedOnceTheCacheIsClosed() async throws {
+        let found = try await run { cache, transport in
+            let (lookup, download) = try await heldDownload(in: cache, transport)
+            try cache.close()
+            lookup.open()
+            await download.value
+            return [try names()]
+        }
+        #expect(found.joined().map { $0.hasSuffix(".part") } == [true])
+    }
+
+    /// Something else is in the folder's place for a while.
+    @Test func failedRemovalIsTriedAgain() async throws {
+        let found = try await run { cache, _ in
+            try await save(in: cache)
+            try await cache.delete(id)
+            let aside = folder.appendingPathExtension("aside")
+            try FileManager.default.moveItem(at: folder, to: aside)
+            try Data().write(to: folder)
+            try await world.pass(seconds: 5)
+            try FileManager.default.removeItem(at: folder)
+            try FileManager.default.moveItem(at: aside, to: folder)
+            let left = try names()
+            try await world.pass(seconds: 60)
+            return [left, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
+    }
+}
