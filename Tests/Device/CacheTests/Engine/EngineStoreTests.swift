@@ -102,4 +102,66 @@ import Testing
         #expect(try await tablet.cache.zoneIDs().isEmpty)
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
+
+    /// Two processes with one file, each with an engine: they have a cache and a store each.
+    @Test func secondEngineOfAFileWaitsUntilTheFirstOneEnds() async throws {
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        let cache = try CloudCache(
+            path: phone.path, container: phone.container, resolver: FieldWise())
+        let store = try EngineStore(cache)
+        let engine = try EngineDevice.engine(phone.container, store, false)
+        #expect((store.failure as? CacheError)?.code == .inUse)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        let mine = CKRecord(
+            recordType: "Item", recordID: CKRecord.ID(recordName: "mine", zoneID: .list))
+        mine["text"] = "1"
+        try store.save([mine], engine)
+        try await engine.fetchChanges()
+        try await engine.sendChanges()
+        #expect(try cache.texts() == ["a": "1", "mine": "1"])
+        #expect(try await cache.pendingRecordIDs().map(\.recordName) == ["mine"])
+        #expect((store.failure as? CacheError)?.code == .inUse)
+        // The first one syncs on. Its process ends.
+        try await phone.engine.fetchChanges()
+        #expect(phone.store.failure == nil)
+        #expect(try phone.texts() == ["a": "1", "b": "1", "mine": "1"])
+        try phone.cache.close()
+        try tablet.save("c", "1")
+        try await tablet.sync()
+        try await engine.fetchChanges()
+        try await engine.sendChanges()
+        #expect(store.failure == nil)
+        #expect(try cache.texts() == ["a": "1", "b": "1", "c": "1", "mine": "1"])
+        #expect(try await cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func newestStoreOfACacheReplacesTheOneBefore() async throws {
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        let store = try EngineStore(phone.cache)
+        let engine = try EngineDevice.engine(phone.container, store, false)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        try await phone.engine.fetchChanges()
+        #expect((phone.store.failure as? CacheError)?.code == .inUse)
+        #expect(try phone.texts() == ["a": "1"])
+        try await engine.fetchChanges()
+        #expect(store.failure == nil)
+        #expect(try phone.texts() == ["a": "1", "b": "1"])
+    }
+
+    /// Another process asks the one with the engine to sync.
+    @Test func cacheOfAnotherProcessDoesNotSyncBesideAnEngine() async throws {
+        let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        let other = try CloudCache(
+            path: phone.path, container: phone.container, resolver: FieldWise())
+        let error = await #expect(throws: CacheError.self) { try await other.sync() }
+        #expect(error?.code == .notSynced)
+        try phone.cache.close()
+        try await other.sync()
+    }
 }
