@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusSync
 import StratusTesting
 import Testing
 
@@ -163,5 +164,58 @@ import Testing
         #expect(error?.code == .notSynced)
         try phone.cache.close()
         try await other.sync()
+    }
+
+    /// Others of its zone are fetched and sent.
+    @Test func unreadableRecordIsReadByANewerApp() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        for text in ["1", "2"] {
+            for name in ["a", "b"] { try tablet.save(name, text) }
+            try await tablet.sync()
+            if text == "1" { try await phone.sync() }
+        }
+        link.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(try phone.texts() == ["a": "1", "b": "2"])
+        let reports = try await phone.cache.reports()
+        #expect(reports.count == 1)
+        guard case .recordUnreadable(let id, _)? = reports.first?.event else {
+            Issue.record("The app was not told.")
+            return
+        }
+        #expect(id.recordName == "a" && phone.store.failure == nil)
+        try phone.save("b", "3")
+        try await phone.sync()
+        #expect(try await cloud.texts() == ["a": "2", "b": "3"])
+        link.setUnreadable([])
+        try phone.restart()
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "2", "b": "3"])
+    }
+
+    /// The service refuses the edit, whose base is an earlier version, and the app cannot read the record of the answer.
+    @Test func editOfAnUnreadableRecordIsSetAside() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        try await phone.sync()
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        link.setUnreadable(["a"])
+        try phone.save("a", "mine")
+        for _ in 0..<20 {
+            // The errors are those of the record, which the test expects below.
+            try? await phone.engine.fetchChanges()
+            try? await phone.engine.sendChanges()
+        }
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        #expect(try phone.texts() == ["a": "mine"])
     }
 }
