@@ -1,6 +1,8 @@
 import Foundation
 import StratusClient
+import StratusRecords
 import StratusSync
+import StratusSyncEngine
 import StratusTesting
 import Testing
 
@@ -183,7 +185,7 @@ import Testing
         let reports = try await phone.cache.reports()
         #expect(reports.count == 1)
         guard case .recordUnreadable(let id, _)? = reports.first?.event else {
-            Issue.record("The app was not told.")
+            Issue.record("The app got no report.")
             return
         }
         #expect(id.recordName == "a" && phone.store.failure == nil)
@@ -194,6 +196,24 @@ import Testing
         try phone.restart()
         try await phone.sync()
         #expect(try phone.texts() == ["a": "2", "b": "3"])
+    }
+
+    /// A fetch without a token shows what was deleted; the record that cannot be read was not.
+    @Test func fullFetchKeepsAnUnreadableRecord() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        for name in ["a", "b"] { try tablet.save(name, "1") }
+        try await tablet.sync()
+        try await phone.sync()
+        try tablet.save("a", "2")
+        try tablet.delete("b")
+        try await tablet.sync()
+        link.setUnreadable(["a"])
+        phone.engine.state.forget(ZoneID.list)
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(try phone.texts() == ["a": "1"])
     }
 
     /// The service refuses the edit, whose base is an earlier version, and the app cannot read the record of the answer.

@@ -34,14 +34,16 @@ import Testing
 
     @Test func unreadableRecordIsReadWhenItChanges() async throws {
         let cloud = TestCloud()
-        let (_, phone) = try await SwitchableDevice.sentAndReceived(["a": "1"], to: cloud)
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
         let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
         device.transport.setUnreadable(["a"])
         await #expect(throws: CKError.self) { try await device.app.engine.fetchChanges() }
+        #expect(device.app.texts == ["b": "1"])
         device.transport.setUnreadable([])
         phone.write("a", "2")
         try await phone.engine.sendChanges()
         try await device.app.engine.fetchChanges()
-        #expect(device.app.texts == ["a": "2"])
+        #expect(device.app.texts == ["a": "2", "b": "1"])
     }
 }
