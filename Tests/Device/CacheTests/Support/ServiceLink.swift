@@ -328,13 +328,13 @@ extension WireReadable {
         if names.isEmpty { return nil }
         switch self {
         case var answer as RecordsLookup.Answer:
-            answer.records = answer.records.map { $0.damaged(names) }
+            answer.records = answer.records.map { $0.withoutReadableFields(names) }
             return answer
         case var answer as ChangesZone.Answer:
             answer.items = answer.items.map { item in
                 item.map { page in
                     var page = page
-                    page.records = page.records.map { $0.damaged(names) }
+                    page.records = page.records.map { $0.withoutReadableFields(names) }
                     return page
                 }
             }
@@ -345,7 +345,7 @@ extension WireReadable {
 }
 
 extension RecordResult {
-    fileprivate func damaged(_ names: Set<String>) -> RecordResult {
+    fileprivate func withoutReadableFields(_ names: Set<String>) -> RecordResult {
         switch self {
         case .record(var record) where names.contains(record.recordName ?? ""):
             record.fields = .encoded(Array("[".utf8))
