@@ -347,11 +347,15 @@ extension WireReadable {
 extension RecordResult {
     fileprivate func withoutReadableFields(_ names: Set<String>) -> RecordResult {
         switch self {
-        case .record(var record) where names.contains(record.recordName ?? ""):
-            record.fields = .encoded(Array("[".utf8))
-            return .record(record)
+        // As they are read from an answer whose records are damaged.
+        case .record(let record) where names.contains(record.recordName ?? ""):
+            return .failure(
+                RecordFailure(
+                    recordName: record.recordName, zoneID: record.zoneID,
+                    error: ServiceError(
+                        .internalError, "The record cannot be read.",
+                        frameworkCode: .internalError)))
         case .failure(var failure) where names.contains(failure.recordName ?? ""):
-            // As it is read from an answer whose record is damaged.
             failure.serverRecord = nil
             return .failure(failure)
         default: return self
