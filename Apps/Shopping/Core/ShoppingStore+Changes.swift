@@ -182,6 +182,11 @@ extension ShoppingStore {
             notify(
                 ShoppingChange(
                     .trouble("A newer app has written to the lists; update this one to see all.")))
+        case .recordUnreadable(let recordID, let failure):
+            notify(
+                ShoppingChange(
+                    .trouble("This app cannot read an entry of the lists. \(failure.message)"),
+                    listID: ListID(recordID.zoneID)))
         case .editOverruled, .remoteEditOverruled, .editOfDeletedRecord, .reportsDropped:
             // Only a root record can be edited twice; its title comes from the journal.
             break

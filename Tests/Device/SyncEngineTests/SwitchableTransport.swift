@@ -11,6 +11,7 @@ final class SwitchableTransport: Transport {
     private let current: Mutex<any Transport>
     private let hook = Mutex<Hook?>(nil)
     private let alteration = Mutex<Alteration?>(nil)
+    private let unreadable = Mutex<Set<String>>([])
     private let log = Mutex<[String]>([])
     private let listens: Bool
 
@@ -40,6 +41,9 @@ final class SwitchableTransport: Transport {
     /// Changes the results of the next save on their way to the device.
     func alterNextResults(_ body: @escaping Alteration) { alteration.withLock { $0 = body } }
 
+    /// Makes the fields of records unreadable when they are fetched.
+    func setUnreadable(_ names: Set<String>) { unreadable.withLock { $0 = names } }
+
     func goOffline() {
         beforeRequests { _ in throw TransportError(.noRoute, "The network is gone.") }
     }
@@ -56,11 +60,35 @@ final class SwitchableTransport: Transport {
         let transport = current.withLock { $0 }
         let answer = try await transport.send(
             endpoint, request, to: target, timeoutSeconds: timeoutSeconds)
+        if E.path != RecordsModify.path { return fetched(answer) as? E.Answer ?? answer }
         guard var modified = answer as? RecordsModify.Answer,
             let alter = alteration.withLock({ $0.take() })
         else { return answer }
         alter(&modified.records)
         return modified as? E.Answer ?? answer
+    }
+
+    private func fetched(_ answer: Any) -> Any {
+        let names = unreadable.withLock { $0 }
+        func damage(_ results: inout [RecordResult]) {
+            for (place, result) in results.enumerated() {
+                guard case .record(var record) = result, names.contains(record.recordName ?? "")
+                else { continue }
+                record.fields = .encoded(Array("[".utf8))
+                results[place] = .record(record)
+            }
+        }
+        if var lookup = answer as? RecordsLookup.Answer {
+            damage(&lookup.records)
+            return lookup
+        }
+        guard var changes = answer as? ChangesZone.Answer else { return answer }
+        for (place, item) in changes.items.enumerated() {
+            guard case .success(var page) = item else { continue }
+            damage(&page.records)
+            changes.items[place] = .success(page)
+        }
+        return changes
     }
 
     func nextNotification(

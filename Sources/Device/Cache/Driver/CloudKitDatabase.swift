@@ -213,6 +213,7 @@ struct CloudKitDatabase: RemoteDatabase {
                 fetched: page.records, deletedNames: page.deletedNames, token: page.token,
                 moreComing: page.moreComing)
             zonePage.createdMillisecondsOfDeleted = page.createdMillisecondsOfDeleted
+            zonePage.unreadable = page.unreadable.mapValues { SyncFailure($0) }
             zonePage.remainingCount = page.remainingCount
             return zonePage
         }

@@ -261,6 +261,8 @@ package struct DatabasePage: Sendable {
 package struct ZonePage: Sendable {
     package var records: [FetchedRecord]
     package var deletedNames: [String]
+    /// Why records cannot be read, by name; see `CacheStore+UnreadableRecords`.
+    package var unreadable: [String: SyncFailure] = [:]
     /// When deleted records were created, by name; known only after a loss of history.
     package var createdMillisecondsOfDeleted: [String: Int64] = [:]
     package var token: String
@@ -294,8 +296,13 @@ package struct ZonePage: Sendable {
             let named = Set(next.records.map(\.name)).union(next.deletedNames)
             deletedNames.removeAll { named.contains($0) }
         }
+        if !unreadable.isEmpty {
+            let named = Set(next.records.map(\.name)).union(next.deletedNames)
+            unreadable = unreadable.filter { !named.contains($0.key) }
+        }
         records += next.records
         deletedNames += next.deletedNames
+        unreadable.merge(next.unreadable) { $1 }
         createdMillisecondsOfDeleted.merge(next.createdMillisecondsOfDeleted) { $1 }
         token = next.token
         moreComing = next.moreComing

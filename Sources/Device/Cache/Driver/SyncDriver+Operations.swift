@@ -165,7 +165,8 @@ extension SyncDriver {
         for (zone, token) in try store.emptied(of: zones) {
             do {
                 let page = try await remote.zoneChanges(zone, since: token, knowing: [], limit: 1)
-                if !page.records.isEmpty || page.moreComing { inUse.insert(zone) }
+                let hasRecords = !page.records.isEmpty || !page.unreadable.isEmpty
+                if hasRecords || page.moreComing { inUse.insert(zone) }
             } catch let failure as SyncFailure {
                 switch failure.code {
                 case .zoneNotFound, .userDeletedZone: continue
@@ -245,7 +246,7 @@ extension SyncDriver {
             session.zoneIsUnknown(zone)
             return
         }
-        let page = try await page(try question(zone, token))
+        let page = try await pageAfterRecordsReadAgain(of: zone, since: token)
         let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
         finish(outcome)

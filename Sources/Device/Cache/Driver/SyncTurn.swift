@@ -10,6 +10,8 @@ actor SyncTurn {
     private static let lookSeconds: Double = 5
     /// Reports of the network within this many seconds count as one.
     private static let networkSeconds: Double = 1
+    private static let syncedByEngine =
+        "An app syncs this file with a CKSyncEngine, which does not sync for others. Sync there, or end that app."
 
     let driver: SyncDriver
     let world: World
@@ -149,9 +151,13 @@ actor SyncTurn {
     func observeOtherProcess(hasChanges: Bool) async {
         for signal in signals.inOrder { signal.wake() }
         if hasChanges { await driver.receiveWriteOfOtherProcess() }
-        guard isHeld, answering == nil else { return }
+        let isEngines = driver.store.engineLockOwner.withLock { $0 != nil }
+        guard isHeld || isEngines, answering == nil else { return }
         do {
             guard let number = try file.openQuestion(about: scope) else { return }
+            guard isHeld else {
+                return try file.answerSync(number, of: scope, trouble: Self.syncedByEngine)
+            }
             answering = world.startTask("cache answer") { await self.answer(number) }
         } catch {
             // The request stays in the file and is read again after the next commit of another process. Until then the

@@ -5,6 +5,8 @@ import StratusSyncEngine
 
 /// Stores the events of the engine.
 extension EngineStore {
+    private static let maximumConflictRounds = SyncSettings().maximumConflictRounds
+
     func handle(_ event: CKSyncEngine.Event, _ engine: CKSyncEngine) async throws {
         switch event {
         case .sentDatabaseChanges(let sent): try await self.sent(sent, engine)
@@ -58,7 +60,8 @@ extension EngineStore {
             grouping: try changes.modifications.map { try RecordSnapshot($0.record) },
             by: \.id.zoneID)
         let deletions = Dictionary(grouping: changes.deletions) { ZoneID($0.recordID.zoneID) }
-        for zone in Set(records.keys).union(deletions.keys).inOrder {
+        let unreadable = Dictionary(grouping: changes.unreadable) { ZoneID($0.key.zoneID) }
+        for zone in Set(records.keys).union(deletions.keys).union(unreadable.keys).inOrder {
             let deleted = deletions[zone] ?? []
             var page = ZonePage(
                 records: records[zone] ?? [], deletedNames: deleted.map(\.recordID.recordName),
@@ -66,6 +69,9 @@ extension EngineStore {
             for deletion in deleted {
                 page.createdMillisecondsOfDeleted[deletion.recordID.recordName] =
                     deletion.createdMilliseconds
+            }
+            for (id, error) in unreadable[zone] ?? [] {
+                page.unreadable[id.recordName] = SyncFailure(error)
             }
             try beginFetch(of: zone, engine)
             cache.observers.notify(try store.applyFromEngine(page, of: zone))
@@ -90,7 +96,8 @@ extension EngineStore {
         guard !engine.state.zoneIDsWithUnfetchedServerChanges.contains(fetch.zoneID) else { return }
         let unanswered = try store.unansweredIDs(in: zone)
         switch fetch.error?.code {
-        case nil:
+        // A partial failure is about records that cannot be read, and that the store knows of.
+        case nil, .partialFailure:
             try beginFetch(of: zone, engine)
             cache.observers.notify(try store.endFetchFromEngine(zone))
             forgetUnconfirmed([zone])
@@ -186,7 +193,14 @@ extension EngineStore {
             guard let item = state.withLock({ $0.sent.removeValue(forKey: id) }) else { return }
             batch.append(item)
             answers.append(answer)
-            dispositions.append(disposition)
+            // A conflict with a record that cannot be read cannot be resolved.
+            if disposition == .conflict, case .failed(let failure, nil) = answer,
+                item.change.conflictRounds >= Self.maximumConflictRounds
+            {
+                dispositions.append(.setAside(failure))
+            } else {
+                dispositions.append(disposition)
+            }
         }
         for record in sent.savedRecords {
             guard let system = try RecordSnapshot(record).system else { continue }

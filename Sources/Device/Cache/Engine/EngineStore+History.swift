@@ -17,8 +17,8 @@ extension EngineStore: ServiceHistory {
     }
 
     package func noteExpiry(of zone: ZoneID?, lastIntactVersion version: Int64?) -> Bool {
-        // The engine of another user does not use this file.
-        if isHalted { return true }
+        // The engine of another user does not use this file, and one that waits for another engine forgets what it does.
+        if isHalted || isLockedOut { return true }
         let noted: Void? = attempt {
             if let zone {
                 try store.dropToken(of: zone, lastIntactVersion: version)
@@ -32,16 +32,20 @@ extension EngineStore: ServiceHistory {
     package func zonesKnown() -> [ZoneID] { attempt { try store.zonesKnown() } ?? [] }
 
     package func keepsChanges(of zone: ZoneID) -> Bool {
-        attempt { try !store.isDetached(zone) } ?? true
+        if isLockedOut { return false }
+        return attempt { try !store.isDetached(zone) } ?? true
     }
 
     package func generationsToDelete(_ zones: [ZoneID]) -> [ZoneID: Int64]? {
         attempt { try store.unwantedGenerations(of: zones) }
     }
 
-    /// Runs a body; nil if it fails, or while another user than the file's is signed in.
+    private var isLockedOut: Bool { state.withLock { $0.isLockedOut } }
+
+    /// Runs a body; nil if it fails, while another user than the file's is signed in, or while another engine syncs the
+    /// file.
     private func attempt<Value>(_ body: () throws -> Value) -> Value? {
-        guard !isHalted else { return nil }
+        guard !isHalted, !isLockedOut else { return nil }
         do {
             return try body()
         } catch {

@@ -11,6 +11,9 @@ import Synchronization
 /// pending changes and the engine's state in the cache's file, and resolves conflicts. Use the cache for reading,
 /// queries, observation, reports and diagnostics. Do not call `start()` or `sync()` of that cache.
 ///
+/// A file is synced by one engine at a time. A store that is made while another process or cache syncs the file waits
+/// for its end, as ``failure`` says; a second store of the same cache replaces the first one.
+///
 /// A new record and a deletion whose answer was lost are held back until the engine has fetched their zone's changes,
 /// which the store requests: another device may have deleted the record since, or created it again. A change that was
 /// refused because its record is missing is held back too: a restore of the service may have lost the record. Lost
@@ -49,6 +52,8 @@ public final class EngineStore: CKSyncEngineDelegate {
         /// Why data from the service could not be written; then no newer state of the engine is kept, and nothing is
         /// sent, until the data is fetched again.
         var failure: (any Error)?
+        /// Whether another engine syncs the file, so that nothing is fetched either.
+        var isLockedOut = false
         /// The pause before what could not be written is fetched again, and whether that is planned.
         var recoveryPause = Backoff(firstSeconds: 1, longestSeconds: 300)
         var isRecoveryPlanned = false
@@ -65,7 +70,10 @@ public final class EngineStore: CKSyncEngineDelegate {
     public init(_ cache: CloudCache, in scope: CKDatabase.Scope = .private) throws {
         self.cache = cache
         store = try cache.database(scope).store
+        takeLockFromEarlierStores()
     }
+
+    deinit { giveLockBack() }
 
     /// The engine's state as of the last event that was written. Pass it to the engine's configuration.
     ///
@@ -76,7 +84,8 @@ public final class EngineStore: CKSyncEngineDelegate {
 
     /// Why something could not be written, for example because the disk is full. Nothing is lost: what was not written
     /// is fetched again with the engine's next fetch, or by a new engine with ``stateSerialization()``, and until then
-    /// nothing is sent. `CacheError.halted` with the reason `otherAccount` while another user than the file's is signed
+    /// nothing is sent. `CacheError.inUse` while another engine syncs the file: this one goes on when that one has ended.
+    /// `CacheError.halted` with the reason `otherAccount` while another user than the file's is signed
     /// in: then nothing is sent or written.
     public var failure: (any Error)? { state.withLock { $0.failure ?? $0.halt } }
 
@@ -126,6 +135,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         // An automatic engine may begin before `resume(_:)`; each fetch begins with an event.
         syncEngine.state.history = self
         do {
+            if failure == nil { try takeLock() }
             if case .accountChange(let change) = event {
                 try accountChanged(change.changeType, syncEngine)
             }
@@ -151,6 +161,7 @@ public final class EngineStore: CKSyncEngineDelegate {
             return state.failure != nil
         }
         guard isNeeded else { return }
+        try takeLock()
         let zones = engine.state.rewind(to: try store.engineState())
         state.withLock { state in
             state.failure = nil
@@ -194,6 +205,7 @@ public final class EngineStore: CKSyncEngineDelegate {
         do {
             // Nothing is sent to another user, or before what could not be written was fetched again.
             guard failure == nil else { return nil }
+            try takeLock()
             try noteUnsent()
             try await askForChanges(syncEngine)
             let unconfirmed = state.withLock { $0.unconfirmedZones }

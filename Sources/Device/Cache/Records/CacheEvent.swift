@@ -45,6 +45,10 @@ public enum CacheEvent: Sendable {
     /// A newer version of the app wrote records of this type: update the app. Whether their zone waits for
     /// that is the app's policy; see ``RecordVersions``.
     case newerRecords(CKRecordZone.ID, recordType: CKRecord.RecordType, isHalted: Bool)
+    /// This version of the app cannot read the fields of a record, because a newer one wrote it or a value is damaged. What
+    /// is here of the record stays, and all others are synced. It is read again when it changes, and by the next process:
+    /// update the app, or save the record again with another device.
+    case recordUnreadable(CKRecord.ID, SyncFailure)
     /// This many reports were dropped before the app took them, the oldest first: there were more than the
     /// settings keep.
     case reportsDropped(count: Int)

@@ -256,7 +256,7 @@ extension CacheStore {
         guard let known = try text(named: returnedName(of: row), database) else { return false }
         if hasRepeated { try setText("emptied", named: returnedName(of: row), database) }
         if moreComing { return false }
-        guard try !hasContent(row, database) else {
+        guard try !hasContent(row, database) && unreadableNames(in: row, database).isEmpty else {
             try setText(nil, named: returnedName(of: row), database)
             return false
         }

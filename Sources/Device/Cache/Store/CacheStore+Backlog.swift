@@ -20,6 +20,7 @@ extension CacheStore {
     func backlogOfZones() throws -> SyncBacklog {
         try read { database in
             let unanswered = Set(try zonesWithUnanswered(database))
+            let untried = try zonesWithUntriedRecords(database)
             var backlog = SyncBacklog()
             let statement = try SQLStatement(
                 database,
@@ -36,7 +37,9 @@ extension CacheStore {
                 case .existing:
                     // Nothing is sent into a zone that was never fetched.
                     let needsFetch = try row.storedInteger(7) != 0
-                    if needsFetch || zone.token == nil || unanswered.contains(zone.id) {
+                    if needsFetch || zone.token == nil || unanswered.contains(zone.id)
+                        || untried.contains(zone.key)
+                    {
                         backlog.zonesToFetch.append(zone.id)
                     }
                 }

@@ -106,6 +106,7 @@ extension CacheStore {
                 types = try file.types(database)
             }
             try receiveDeletions(of: page, zone, &lost, &outcome, database)
+            try receiveUnreadable(of: page, zone, &outcome, database)
             if !page.records.isEmpty || !page.deletedNames.isEmpty {
                 try noteAhead(zone, database)
             }

@@ -30,6 +30,10 @@ final class CacheStore: Sendable {
     let versions: RecordVersions
     /// The zones that wait for a newer app, by the key of their row.
     let held = Mutex<[Int64: ZoneID]>([:])
+    /// The `EngineStore` of this cache that has the database's lock; nil if none has it.
+    let engineLockOwner = Mutex<ObjectIdentifier?>(nil)
+    /// The flags of records that this process could not read; see `CacheStore+UnreadableRecords`.
+    let triedRecords = Mutex<Set<String>>([])
     /// The user for whom this process syncs, from its first operation on.
     let syncedUser = Mutex<String?>(nil)
     /// The maximum number and size in bytes of reports that are kept for the app.

@@ -88,6 +88,14 @@ struct StoredReport: Codable {
             content.names = [type]
             content.isHalted = isHalted
             return ("newerRecords", "\(id.ownerName)/\(id.zoneName)/\(type)", content)
+        case .recordUnreadable(let recordID, let failure):
+            let id = RecordID(recordID)
+            content.zone = Zone(id.zoneID)
+            content.names = [id.name]
+            content.set(failure)
+            return (
+                "recordUnreadable", "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)", content
+            )
         case .reportsDropped(let count):
             content.count = count
             return ("reportsDropped", Self.dropped, content)
@@ -144,6 +152,9 @@ struct StoredReport: Codable {
             return .newerRecords(
                 CKRecordZone.ID(zoneID), recordType: names?.first ?? "",
                 isHalted: isHalted ?? false)
+        case "recordUnreadable":
+            guard let id = ids.first else { return nil }
+            return .recordUnreadable(id, failure)
         case "fileDamaged": return try fileDamaged()
         case "reportsDropped": return .reportsDropped(count: count ?? 0)
         case "editOfDeletedRecord":

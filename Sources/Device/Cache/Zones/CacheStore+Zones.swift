@@ -361,6 +361,7 @@ extension CacheStore {
         try database.execute(sql: "DELETE FROM pending WHERE zone = ?", arguments: [row.key])
         try addTombstone(of: row.id, deleted: milliseconds, database)
         try forgetNewer(in: row, database)
+        try forgetUnreadable(in: row, database)
         try forgetHistory(of: row, database)
         try forgetLoss(in: row, database)
         try keepGeneration(ofDeleted: row, hadRecords: !removed.isEmpty, database)

@@ -144,7 +144,7 @@ extension CKDatabase {
 
     package typealias OrderedZoneChanges = (
         modifications: [RecordZoneChange.Modification], deletions: [RecordZoneChange.Deletion],
-        changeToken: CKServerChangeToken, moreComing: Bool
+        unreadable: [CKRecord.ID: CKError], changeToken: CKServerChangeToken, moreComing: Bool
     )
 
     /// Fetches one page of the changes in a zone, in order. If an asset is not available, the record is returned
@@ -154,7 +154,8 @@ extension CKDatabase {
     ///   - knownChangeTags: the token counts as expired if the service has lost a change with one
     ///     of these tags.
     ///   - deletionsAfterVersion: a fetch from the beginning reports only deletions after this version of the zone.
-    /// - Throws: also the error of a single record, because a token after it must not be kept.
+    /// - Throws: also the error of a single record, because a token after it must not be kept; but the errors of records
+    ///   that cannot be read are returned, and the caller keeps their names with the token.
     package func orderedChanges(
         inZoneWith zoneID: CKRecordZone.ID, since token: CKServerChangeToken?,
         knownChangeTags: [String] = [], deletionsAfterVersion: Int64? = nil
@@ -168,13 +169,16 @@ extension CKDatabase {
         var modifications: [RecordZoneChange.Modification] = []
         modifications.reserveCapacity(page.changes.count)
         var deletions: [RecordZoneChange.Deletion] = []
+        var unreadable: [CKRecord.ID: CKError] = [:]
         for change in page.changes {
             switch change {
             case .changed(let record): modifications.append(.init(record: record))
-            case .failed(_, let error): throw error
+            case .failed(let recordID, let error):
+                guard error.isOfUnreadableRecord else { throw error }
+                unreadable[recordID] = error
             case .deleted(let deletion): deletions.append(deletion)
             }
         }
-        return (modifications, deletions, page.token, page.moreComing)
+        return (modifications, deletions, unreadable, page.token, page.moreComing)
     }
 }

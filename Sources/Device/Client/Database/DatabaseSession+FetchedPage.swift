@@ -4,7 +4,8 @@ import StratusWire
 extension DatabaseSession {
     /// Fetches a page of one zone's changes for a store of this device.
     ///
-    /// - Throws: also the error of a single record, because a token after it must not be kept.
+    /// - Throws: also the error of a single record, because a token after it must not be kept; but the store gets the
+    ///   names of records that cannot be read, and keeps them with the token.
     func fetchedPage(_ question: ZoneChangesQuestion) async throws -> FetchedPage {
         let page = try await pages([question], keepsFields: true).only().get()
         var reader = reader
@@ -25,7 +26,15 @@ extension DatabaseSession {
                     fetched.records.append(record)
                     continue
                 }
-                let record = try reader.record(dictionary, in: zoneID)
+                let record: CKRecord
+                do {
+                    record = try reader.record(dictionary, in: zoneID)
+                } catch let error as CKError where error.isOfUnreadableRecord {
+                    // Fails only this record. Without a name the error belongs to no record.
+                    guard let name = dictionary.recordName else { throw error }
+                    fetched.unreadable[name] = error
+                    continue
+                }
                 objects.append((fetched.records.count, record))
                 // A placeholder until the completed record replaces it.
                 fetched.records.append(
@@ -39,7 +48,11 @@ extension DatabaseSession {
                 }
             case .failure(let failure):
                 try matching.check(failure.zoneID, zoneID)
-                throw CKError(failure.error, about: .record, uuid: failure.uuid)
+                let error = CKError(failure.error, about: .record, uuid: failure.uuid)
+                guard error.isOfUnreadableRecord, let name = failure.recordName else {
+                    throw error
+                }
+                fetched.unreadable[name] = error
             }
         }
         if reader.isIncomplete {

@@ -45,6 +45,8 @@ package final class FetchedRow: Sendable {
 package struct FetchedPage: Sendable {
     package var records: [FetchedRecord] = []
     package var deletedNames: [String] = []
+    /// The errors of the records whose fields this version of the client cannot read, by name.
+    package var unreadable: [String: CKError] = [:]
     /// When deleted records were created, by name; the service reports this only after a loss of history.
     package var createdMillisecondsOfDeleted: [String: Int64] = [:]
     package var token: String

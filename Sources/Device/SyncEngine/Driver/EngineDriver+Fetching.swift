@@ -211,6 +211,7 @@ extension EngineDriver {
         if openZone != zone {
             await closeZone(nil, engine)
             openZone = zone
+            unreadable.errors = [:]
             await deliver(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
         }
         let token = state.ledger.zoneTokens[zone]
@@ -219,14 +220,17 @@ extension EngineDriver {
         let tags = history?.knownChangeTags(of: zone) ?? []
         do {
             let intact = history?.lastIntactVersion(of: zone)
-            let page = try await ask(group: group) {
-                try await $0.orderedChanges(
-                    inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) },
-                    knownChangeTags: tags, deletionsAfterVersion: intact)
-            }
+            let again = try await recordsReadAgain(in: zone, group: group)
+            let page = again.preceding(
+                try await ask(group: group) {
+                    try await $0.orderedChanges(
+                        inZoneWith: zoneID, since: token.map { CKServerChangeToken(text: $0) },
+                        knownChangeTags: tags, deletionsAfterVersion: intact)
+                })
             let names =
                 page.modifications.map(\.record.recordID.recordName)
                 + page.deletions.map(\.recordID.recordName)
+                + page.unreadable.keys.map(\.recordName)
             let missing = state.ledger.missing(names, of: zone, moreComing: page.moreComing)
             let deletions =
                 page.deletions
@@ -234,22 +238,26 @@ extension EngineDriver {
                     .init(
                         recordID: CKRecord.ID(recordName: name, zoneID: zoneID), recordType: type)
                 }
-            if !page.modifications.isEmpty || !deletions.isEmpty {
+            if !page.modifications.isEmpty || !deletions.isEmpty || !page.unreadable.isEmpty {
                 let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
-                    modifications: page.modifications, deletions: deletions)
+                    modifications: page.modifications, deletions: deletions,
+                    unreadable: page.unreadable)
                 await deliver(.fetchedRecordZoneChanges(event), engine)
             }
             state.update { ledger in
                 _ = ledger.fetched(
                     names, of: zone, token: page.changeToken.text, moreComing: page.moreComing)
             }
+            noteUnreadable(page, missingNames: again.missingNames, zone)
             session.zonePageFetched(
                 zone, moreComing: page.moreComing, hasPendingChanges: session.hasPendingChanges,
                 at: now)
             // Noted before the delegate gets the zone's "did" event.
             noteZonesToFetch()
             if !page.moreComing {
-                await closeZone(nil, engine)
+                let error = CKError.partialFailure(unreadable.errors)
+                if let error { round.zoneErrors[zoneID] = error }
+                await closeZone(error, engine)
                 state.endsFromBeginning(zone)
             }
         } catch {

@@ -23,6 +23,7 @@ actor EngineDriver {
 
     /// The zone for which the delegate got a "will" event but no "did" event yet.
     var openZone: ZoneID?
+    var unreadable = UnreadableRecords()
     /// Cancels the current request.
     var cancelRequest: (@Sendable () -> Void)?
     /// The connection's count of account changes when the current request began.
@@ -69,7 +70,7 @@ actor EngineDriver {
         session = SyncSession(
             settings: settings,
             backlog: SyncBacklog(
-                zonesToFetch: ledger.zonesToFetch,
+                zonesToFetch: ledger.zonesOfNewEngine,
                 isSubscriptionSaved: ledger.subscriptionID != nil
                     && configuration.subscriptionID.map { $0 == ledger.subscriptionID } ?? true,
                 hasPendingChanges: ledger.hasRecordChanges))

@@ -95,6 +95,8 @@ extension CKSyncEngine.Event {
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
         /// The IDs of the deleted records, with their types as far as the service names them.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
+        /// Why records cannot be read; the error of ``DidFetchRecordZoneChanges`` names them too.
+        package var unreadable: [CKRecord.ID: CKError] = [:]
     }
 
     /// The outcome of sending zones.
@@ -158,6 +160,8 @@ extension CKSyncEngine.Event {
         /// The zone that was fetched.
         public let zoneID: CKRecordZone.ID
         /// Why the fetch of the zone failed; nil also when it stopped between two pages and will continue later.
+        /// `partialFailure` names records that this version of the app cannot read: all others were fetched. The engine
+        /// reads them again when they change, and once after the next start.
         public let error: CKError?
     }
 

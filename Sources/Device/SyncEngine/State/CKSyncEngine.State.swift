@@ -146,13 +146,13 @@ extension CKSyncEngine {
 
         /// Restores the tokens of an earlier state, or removes all: what was fetched since then is fetched again.
         ///
-        /// - Returns: the zones that were not fetched to their end then.
+        /// - Returns: the zones that were not fetched to their end then, or that have records that could not be read.
         package func rewind(to earlier: Serialization?) -> [ZoneID] {
             let ledger = earlier?.ledger ?? EngineLedger()
             // As in a new engine: a fetch continues from its token, and begins at the beginning only without one.
             content.withLock { $0.fetchesFromBeginning = [:] }
             update { $0.rewind(to: ledger) }
-            return ledger.zonesToFetch
+            return ledger.zonesOfNewEngine
         }
 
         func noteDatabaseFetched() {

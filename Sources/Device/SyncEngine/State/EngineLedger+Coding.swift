@@ -10,7 +10,7 @@ extension EngineLedger: Codable {
 
     private enum Key: String, CodingKey {
         case version, user, databaseToken, zones, zoneTokens, zonesToFetch, subscriptionID
-        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne, generations
+        case hasUntracked, records, zoneChanges, zonesEncryptedAsOne, generations, unreadable
         case conflictingRecords = "metRecords"
     }
 
@@ -39,6 +39,11 @@ extension EngineLedger: Codable {
         var name: String
         var zone: Int
         var type: String
+    }
+
+    private struct UnreadableRecord: Codable {
+        var name: String
+        var zone: Int
     }
 
     private struct ZoneWork: Codable {
@@ -76,6 +81,11 @@ extension EngineLedger: Codable {
         let conflicting = conflictingRecords.flatMap { zone, records in
             records.map { ConflictingRecord(name: $0.key, zone: number(zone), type: $0.value) }
         }
+        let unreadable = self.unreadable.keys.inOrder.flatMap { zone in
+            (self.unreadable[zone] ?? []).sorted().map {
+                UnreadableRecord(name: $0, zone: number(zone))
+            }
+        }
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(Self.formatVersion, forKey: .version)
         try container.encodeIfPresent(userRecordName, forKey: .user)
@@ -95,6 +105,9 @@ extension EngineLedger: Codable {
             try container.encode(
                 conflicting.sorted { ($0.zone, $0.name) < ($1.zone, $1.name) },
                 forKey: .conflictingRecords)
+        }
+        if !unreadable.isEmpty {
+            try container.encode(unreadable, forKey: .unreadable)
         }
     }
 
@@ -137,6 +150,11 @@ extension EngineLedger: Codable {
         for record in conflicting {
             noteConflicting(
                 RecordID(name: record.name, zoneID: try zone(record.zone)), type: record.type)
+        }
+        let unreadable =
+            try container.decodeIfPresent([UnreadableRecord].self, forKey: .unreadable) ?? []
+        for record in unreadable {
+            noteUnreadable([record.name], besides: [], in: try zone(record.zone))
         }
         zonesToFetch = try container.decode([Int].self, forKey: .zonesToFetch).map(zone)
         add(

@@ -24,6 +24,8 @@ struct EngineLedger: Sendable {
     /// Records, by name with their types, that arrived with conflicts from zones that were never fetched. A first fetch
     /// does not report earlier deletions: if it does not contain one of these records, that record was deleted.
     private(set) var conflictingRecords: [ZoneID: [String: String]] = [:]
+    /// The names of records that this device could not read; see `UnreadableRecords`.
+    private(set) var unreadable: [ZoneID: Set<String>] = [:]
     /// The database subscription, once it exists.
     var subscriptionID: String?
     private(set) var hasPendingUntrackedChanges = false
@@ -168,6 +170,17 @@ struct EngineLedger: Sendable {
         return copy.fetched(names, of: zone, token: "", moreComing: moreComing)
     }
 
+    /// Notes records of a zone that cannot be read, and forgets others.
+    mutating func noteUnreadable(_ names: [String], besides others: [String], in zone: ZoneID) {
+        let all = (unreadable[zone] ?? []).subtracting(others).union(names)
+        unreadable[zone] = all.isEmpty ? nil : all
+    }
+
+    /// The zones that a new engine fetches: those with changes, and those with records that it may be able to read.
+    var zonesOfNewEngine: [ZoneID] {
+        zonesToFetch + unreadable.keys.inOrder.filter { !zonesToFetch.contains($0) }
+    }
+
     /// The zones that were deleted and created again since their generations were noted.
     func recreated(_ generations: [ZoneID: Int64]) -> [ZoneID] {
         generations.keys.inOrder.filter { zone in
@@ -199,11 +212,13 @@ struct EngineLedger: Sendable {
         zonesToFetch = earlier.zonesToFetch
         zoneGenerations = earlier.zoneGenerations
         conflictingRecords = earlier.conflictingRecords
+        unreadable = earlier.unreadable
     }
 
     /// Removes the state of a deleted zone. Its pending changes stay, for the app to decide.
     mutating func forget(_ zone: ZoneID) {
         conflictingRecords[zone] = nil
+        unreadable[zone] = nil
         zoneTokens[zone] = nil
         zoneGenerations[zone] = nil
         zonesToFetch.removeAll { $0 == zone }

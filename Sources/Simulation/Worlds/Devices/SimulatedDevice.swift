@@ -203,7 +203,7 @@ final class SimulatedDevice {
 
     /// Releases the cache without closing it, and opens it again while the former one still writes. On a disk the
     /// process ends: the order in which the kernel reports the former cache's writes to the next one is not decided by
-    /// the world. With an engine it ends too: nothing keeps two engines from syncing one file at the same time.
+    /// the world. With an engine it ends too: the next engine of the file would wait for the end of the former one.
     func letGo() throws {
         if case .disk = files[user] { return try kill() }
         if usesEngine { try kill() } else { drop() }

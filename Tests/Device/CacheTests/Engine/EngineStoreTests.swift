@@ -1,5 +1,8 @@
 import Foundation
 import StratusClient
+import StratusRecords
+import StratusSync
+import StratusSyncEngine
 import StratusTesting
 import Testing
 
@@ -101,5 +104,138 @@ import Testing
         for app in [phone, tablet] { try await app.sync() }
         #expect(try await tablet.cache.zoneIDs().isEmpty)
         #expect(try await phone.cache.zoneIDs().isEmpty)
+    }
+
+    /// Two processes with one file, each with an engine: they have a cache and a store each.
+    @Test func secondEngineOfAFileWaitsUntilTheFirstOneEnds() async throws {
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        let cache = try CloudCache(
+            path: phone.path, container: phone.container, resolver: FieldWise())
+        let store = try EngineStore(cache)
+        let engine = try EngineDevice.engine(phone.container, store, false)
+        #expect((store.failure as? CacheError)?.code == .inUse)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        let mine = CKRecord(
+            recordType: "Item", recordID: CKRecord.ID(recordName: "mine", zoneID: .list))
+        mine["text"] = "1"
+        try store.save([mine], engine)
+        try await engine.fetchChanges()
+        try await engine.sendChanges()
+        #expect(try cache.texts() == ["a": "1", "mine": "1"])
+        #expect(try await cache.pendingRecordIDs().map(\.recordName) == ["mine"])
+        #expect((store.failure as? CacheError)?.code == .inUse)
+        // The first one syncs on. Its process ends.
+        try await phone.engine.fetchChanges()
+        #expect(phone.store.failure == nil)
+        #expect(try phone.texts() == ["a": "1", "b": "1", "mine": "1"])
+        try phone.cache.close()
+        try tablet.save("c", "1")
+        try await tablet.sync()
+        try await engine.fetchChanges()
+        try await engine.sendChanges()
+        #expect(store.failure == nil)
+        #expect(try cache.texts() == ["a": "1", "b": "1", "c": "1", "mine": "1"])
+        #expect(try await cache.pendingRecordIDs().isEmpty)
+    }
+
+    @Test func newestStoreOfACacheReplacesTheOneBefore() async throws {
+        let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        let store = try EngineStore(phone.cache)
+        let engine = try EngineDevice.engine(phone.container, store, false)
+        try tablet.save("b", "1")
+        try await tablet.sync()
+        try await phone.engine.fetchChanges()
+        #expect((phone.store.failure as? CacheError)?.code == .inUse)
+        #expect(try phone.texts() == ["a": "1"])
+        try await engine.fetchChanges()
+        #expect(store.failure == nil)
+        #expect(try phone.texts() == ["a": "1", "b": "1"])
+    }
+
+    /// Another process asks the one with the engine to sync.
+    @Test func cacheOfAnotherProcessDoesNotSyncBesideAnEngine() async throws {
+        let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        let other = try CloudCache(
+            path: phone.path, container: phone.container, resolver: FieldWise())
+        let error = await #expect(throws: CacheError.self) { try await other.sync() }
+        #expect(error?.code == .notSynced)
+        try phone.cache.close()
+        try await other.sync()
+    }
+
+    /// Others of its zone are fetched and sent.
+    @Test func unreadableRecordIsReadByANewerApp() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        for text in ["1", "2"] {
+            for name in ["a", "b"] { try tablet.save(name, text) }
+            try await tablet.sync()
+            if text == "1" { try await phone.sync() }
+        }
+        link.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(try phone.texts() == ["a": "1", "b": "2"])
+        let reports = try await phone.cache.reports()
+        #expect(reports.count == 1)
+        guard case .recordUnreadable(let id, _)? = reports.first?.event else {
+            Issue.record("The app got no report.")
+            return
+        }
+        #expect(id.recordName == "a" && phone.store.failure == nil)
+        try phone.save("b", "3")
+        try await phone.sync()
+        #expect(try await cloud.texts() == ["a": "2", "b": "3"])
+        link.setUnreadable([])
+        try phone.restart()
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "2", "b": "3"])
+    }
+
+    /// A fetch without a token shows what was deleted; the record that cannot be read was not.
+    @Test func fullFetchKeepsAnUnreadableRecord() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        for name in ["a", "b"] { try tablet.save(name, "1") }
+        try await tablet.sync()
+        try await phone.sync()
+        try tablet.save("a", "2")
+        try tablet.delete("b")
+        try await tablet.sync()
+        link.setUnreadable(["a"])
+        phone.engine.state.forget(ZoneID.list)
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(try phone.texts() == ["a": "1"])
+    }
+
+    /// The service refuses the edit, whose base is an earlier version, and the app cannot read the record of the answer.
+    @Test func editOfAnUnreadableRecordIsSetAside() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        try await phone.sync()
+        try tablet.save("a", "2")
+        try await tablet.sync()
+        link.setUnreadable(["a"])
+        try phone.save("a", "mine")
+        for _ in 0..<20 {
+            // The errors are those of the record, which the test expects below.
+            try? await phone.engine.fetchChanges()
+            try? await phone.engine.sendChanges()
+        }
+        #expect(try await phone.cache.attentionItems().map(\.recordID.recordName) == ["a"])
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        #expect(try phone.texts() == ["a": "mine"])
     }
 }

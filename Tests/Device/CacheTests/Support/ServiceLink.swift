@@ -33,6 +33,8 @@ final class ServiceLink: AccountTransport {
         var script: [Int: Fault] = [:]
         /// Faults by the number of the request of its kind.
         var scriptOfKinds: [String: [Int: Fault]] = [:]
+        /// The names of records whose fields cannot be read in answers.
+        var unreadable: Set<String> = []
         var beforeSend: Interlude?
         var duringSend: Interlude?
         var duringPage: Interlude?
@@ -81,6 +83,9 @@ final class ServiceLink: AccountTransport {
         }
     }
 
+    /// Makes the fields of records unreadable in answers.
+    func setUnreadable(_ names: Set<String>) { state.withLock { $0.unreadable = names } }
+
     /// Runs once before the next batch arrives.
     func beforeNextSend(_ body: @escaping Interlude) { state.withLock { $0.beforeSend = body } }
 
@@ -114,7 +119,8 @@ final class ServiceLink: AccountTransport {
         }
         if case .requestLost(let failure) = fault { throw Self.error(failure) }
         if name == "send" { service.pass() }
-        let answer = try await serve(endpoint, request, to: target, timeoutSeconds)
+        let served = try await serve(endpoint, request, to: target, timeoutSeconds)
+        let answer = served.damaged(state.withLock { $0.unreadable }) as? E.Answer ?? served
         if case .answerLost = fault {
             throw TransportError(.answerLost, "The test lost the answer.")
         }
@@ -314,4 +320,45 @@ extension RecordsModify.Operation {
 extension ZoneID {
     static let list = ZoneID(name: "List")
     static let other = ZoneID(name: "Other")
+}
+
+extension WireReadable {
+    /// An answer in which the fields of some records cannot be read; nil if it is not changed.
+    fileprivate func damaged(_ names: Set<String>) -> Any? {
+        if names.isEmpty { return nil }
+        switch self {
+        case var answer as RecordsLookup.Answer:
+            answer.records = answer.records.map { $0.withoutReadableFields(names) }
+            return answer
+        case var answer as ChangesZone.Answer:
+            answer.items = answer.items.map { item in
+                item.map { page in
+                    var page = page
+                    page.records = page.records.map { $0.withoutReadableFields(names) }
+                    return page
+                }
+            }
+            return answer
+        default: return nil
+        }
+    }
+}
+
+extension RecordResult {
+    fileprivate func withoutReadableFields(_ names: Set<String>) -> RecordResult {
+        switch self {
+        // As they are read from an answer whose records are damaged.
+        case .record(let record) where names.contains(record.recordName ?? ""):
+            return .failure(
+                RecordFailure(
+                    recordName: record.recordName, zoneID: record.zoneID,
+                    error: ServiceError(
+                        .internalError, "The record cannot be read.",
+                        frameworkCode: .internalError)))
+        case .failure(var failure) where names.contains(failure.recordName ?? ""):
+            failure.serverRecord = nil
+            return .failure(failure)
+        default: return self
+        }
+    }
 }

@@ -1,0 +1,40 @@
+import StratusRecords
+import StratusSync
+
+/// Reads records again that an earlier process, perhaps of an older app, could not read.
+extension SyncDriver {
+    /// The largest number of records in one request.
+    private static let recordsPerRequest = 200
+
+    /// The next page of a zone, after the records that this process tries to read for the first time. They are requested
+    /// before the page, whose changes are newer.
+    func pageAfterRecordsReadAgain(
+        of zone: ZoneID, since token: String?
+    ) async throws -> ZonePage {
+        let again = try await recordsReadAgain(in: zone)
+        let next = try await page(try question(zone, token))
+        guard var all = again else { return next }
+        all.append(next)
+        return all
+    }
+
+    /// - Returns: nil if there is nothing to read again.
+    private func recordsReadAgain(in zone: ZoneID) async throws -> ZonePage? {
+        let ids = try store.untriedRecords(in: zone)
+        guard !ids.isEmpty else { return nil }
+        var found = ZonePage(fetched: [], token: "")
+        var missing: [RecordID] = []
+        for start in stride(from: 0, to: ids.count, by: Self.recordsPerRequest) {
+            let batch = Array(ids[start..<min(start + Self.recordsPerRequest, ids.count)])
+            for (id, result) in zip(batch, try await remote.records(batch)) {
+                switch result {
+                case .success(.some(let record)): found.records.append(.record(record))
+                case .success(.none): missing.append(id)
+                case .failure(let failure): found.unreadable[id.name] = failure
+                }
+            }
+        }
+        try store.forgetUnreadable(missing)
+        return found
+    }
+}

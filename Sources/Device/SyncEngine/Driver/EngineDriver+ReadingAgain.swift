@@ -1,0 +1,82 @@
+import StratusClient
+import StratusRecords
+import StratusSync
+
+/// The records that this version of the app cannot read, such as those with fields of a later form.
+///
+/// The state keeps their names (``EngineLedger/unreadable``), and the other records of their page are fetched. Each is
+/// read again when it changes, and once by each new engine, whose app may be newer.
+struct UnreadableRecords {
+    /// The records that this engine could not read.
+    var tried: Set<RecordID> = []
+    /// The errors of the zone that is fetched now.
+    var errors: [CKRecord.ID: CKError] = [:]
+}
+
+/// Records that an earlier engine could not read.
+struct RecordsReadAgain {
+    var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+    var unreadable: [CKRecord.ID: CKError] = [:]
+    /// The names of those that no longer exist.
+    var missingNames: [String] = []
+
+    /// Adds them to a page that was requested later: of what it has it is newer.
+    func preceding(_ page: CKDatabase.OrderedZoneChanges) -> CKDatabase.OrderedZoneChanges {
+        if modifications.isEmpty && unreadable.isEmpty { return page }
+        var named = Set(page.modifications.map(\.record.recordID))
+        named.formUnion(page.deletions.map(\.recordID))
+        named.formUnion(page.unreadable.keys)
+        var all = page
+        all.modifications =
+            modifications.filter { !named.contains($0.record.recordID) } + page.modifications
+        for (id, error) in unreadable where !named.contains(id) { all.unreadable[id] = error }
+        return all
+    }
+}
+
+extension EngineDriver {
+    /// The largest number of records in one request.
+    private static let recordsPerRequest = 200
+
+    /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read.
+    func recordsReadAgain(
+        in zone: ZoneID, group: CKOperationGroup?
+    ) async throws -> RecordsReadAgain {
+        var again = RecordsReadAgain()
+        let names = state.ledger.unreadable[zone] ?? []
+        let ids = names.sorted().map { RecordID(name: $0, zoneID: zone) }
+            .filter { !unreadable.tried.contains($0) }
+        for start in stride(from: 0, to: ids.count, by: Self.recordsPerRequest) {
+            let batch = ids[start..<min(start + Self.recordsPerRequest, ids.count)]
+                .map { CKRecord.ID($0) }
+            let results = try await ask(group: group) { try await $0.records(for: batch) }
+            for id in batch {
+                switch results[id] {
+                case nil: continue
+                case .success(let record): again.modifications.append(.init(record: record))
+                case .failure(let error):
+                    let error = CKError(error)
+                    if error.code == .unknownItem || error.code == .zoneNotFound {
+                        again.missingNames.append(id.recordName)
+                    } else {
+                        again.unreadable[id] = error
+                    }
+                }
+            }
+        }
+        return again
+    }
+
+    /// Notes the records of a page that cannot be read, and forgets those that it has and those that are gone.
+    func noteUnreadable(
+        _ page: CKDatabase.OrderedZoneChanges, missingNames: [String], _ zone: ZoneID
+    ) {
+        unreadable.tried.formUnion(page.unreadable.keys.map { RecordID($0) })
+        unreadable.errors.merge(page.unreadable) { $1 }
+        let names = page.unreadable.keys.map(\.recordName)
+        let others =
+            page.modifications.map(\.record.recordID.recordName)
+            + page.deletions.map(\.recordID.recordName) + missingNames
+        state.update { $0.noteUnreadable(names, besides: others, in: zone) }
+    }
+}

@@ -1,0 +1,49 @@
+import StratusClient
+import StratusSyncEngine
+import StratusTesting
+import Testing
+
+/// Records that this version of the app cannot read keep no others from an engine.
+@Suite(.timeLimit(.minutes(20))) struct EngineUnreadableRecordTests {
+    @Test func unreadableRecordIsReadByANewerApp() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a"])
+        let error = await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        let zoneError = error?.partialErrorsByItemID?[hutsID] as? CKError
+        #expect(zoneError?.errorsByRecordID.keys.map(\.recordName) == ["a"])
+        #expect(tablet.takeLog().contains("didFetch Huts!partialFailure"))
+        #expect(tablet.texts == ["b": "1"])
+        // It is reported once, and the zone is fetched further.
+        phone.write("b", "2")
+        try await phone.engine.sendChanges()
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.takeLog().contains("didFetch Huts"))
+        #expect(tablet.texts == ["b": "2"])
+        device.transport.setUnreadable([])
+        tablet.restart()
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == ["a": "1", "b": "2"])
+        tablet.restart()
+        try await tablet.engine.fetchChanges()
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 1)
+    }
+
+    @Test func unreadableRecordIsReadWhenItChanges() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        device.transport.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await device.app.engine.fetchChanges() }
+        #expect(device.app.texts == ["b": "1"])
+        device.transport.setUnreadable([])
+        phone.write("a", "2")
+        try await phone.engine.sendChanges()
+        try await device.app.engine.fetchChanges()
+        #expect(device.app.texts == ["a": "2", "b": "1"])
+    }
+}
