@@ -196,7 +196,8 @@ public protocol StoreWriter: StoreReader, AssetWriter, IndexWriter, LongChangeWr
     /// - Parameter expiresMilliseconds: When it may be removed, in milliseconds since 1970. Until it is,
     ///   `outcome(of:)` returns it.
     func put(outcome: [UInt8], of operation: OperationKey, expiresMilliseconds: Int64) throws
-    /// Removes the outcomes that expire at or before this time, at most 1,000 in a call, the earliest first.
+    /// Removes the outcomes that expire at or before this time: in a call the earliest 1,000, and others only if they
+    /// expire in the same millisecond as the last of them.
     func deleteOutcomes(expiredAt milliseconds: Int64) throws
 
     /// Adds an event to the outbox; the store assigns the identifier.

@@ -273,11 +273,12 @@ extension SQLiteTransaction {
     }
 
     func deleteOutcomes(expiredAt milliseconds: Int64) throws {
+        // Up to the time of the thousandth: a list of rows would be a table of its own for each request.
         try statement(
             """
-            DELETE FROM applied_operation WHERE rowid IN (
-                SELECT rowid FROM applied_operation WHERE expires_ms <= ?
-                ORDER BY expires_ms LIMIT 1000)
+            DELETE FROM applied_operation WHERE expires_ms <= coalesce(
+                (SELECT expires_ms FROM applied_operation WHERE expires_ms <= ?1
+                    ORDER BY expires_ms LIMIT 1 OFFSET 999), ?1)
             """
         )
         .bind(1, milliseconds)

@@ -124,9 +124,10 @@ import Testing
         Request(description: "database feed", index: "sqlite_autoindex_zone_2") {
             _ = try $0.zones(changedAfter: 1, deletedAfter: 1, limit: 2)
         },
-        Request(description: "expiry", index: "applied_operation_by_expiry") {
-            try $0.deleteOutcomes(expiredAt: 1)
-        },
+        Request(
+            description: "expiry",
+            index: "SEARCH applied_operation USING INDEX applied_operation_by_expiry"
+        ) { try $0.deleteOutcomes(expiredAt: 1) },
         Request(description: "outcome", index: "applied_operation_by_key") {
             _ = try $0.outcome(of: OperationKey(user: "_a", device: "d", operation: "o"))
         },
