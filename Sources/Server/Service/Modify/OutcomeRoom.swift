@@ -18,6 +18,13 @@ final class OutcomeRoom: Sendable {
         var device: String?
     }
 
+    /// Apart from each other: a client gives its device any name, and many names must not make the service forget what
+    /// users have taken.
+    private struct Left {
+        var ofUsers: LRUCache<Holder, TokenBucket>
+        var ofDevices: LRUCache<Holder, TokenBucket>
+    }
+
     /// How long outcomes are kept for which there is room, in seconds.
     static let weekSeconds: Int64 = 7 * 24 * 3600
     /// How long the others are kept.
@@ -27,10 +34,13 @@ final class OutcomeRoom: Sendable {
     private let userRate: TokenBucket.Rate
     private let deviceRate: TokenBucket.Rate
     private let world: World
-    private let left = Mutex(LRUCache<Holder, TokenBucket>(capacity: 65_536))
+    private let left: Mutex<Left>
 
-    init(limits: Limits, world: World) {
+    /// - Parameter holders: Of how many users, and of how many devices, what is left is remembered.
+    init(limits: Limits, world: World, holders: Int = 65_536) {
         self.world = world
+        left = Mutex(
+            Left(ofUsers: LRUCache(capacity: holders), ofDevices: LRUCache(capacity: holders)))
         // In one week a full bucket can be used, and what is added to it.
         let bytes = Double(limits.outcomeBytesPerUser) / 2
         func rate(_ bytes: Double) -> TokenBucket.Rate {
@@ -52,8 +62,8 @@ final class OutcomeRoom: Sendable {
             user: operation.user, container: container, device: operation.device)
         let bytes = Double(operation.storedBytes + count)
         return left.withLock { left in
-            var ofDevice = left[device] ?? TokenBucket(atMilliseconds: now)
-            var ofUser = left[user] ?? TokenBucket(atMilliseconds: now)
+            var ofDevice = left.ofDevices[device] ?? TokenBucket(atMilliseconds: now)
+            var ofUser = left.ofUsers[user] ?? TokenBucket(atMilliseconds: now)
             ofDevice.fill(deviceRate, atMilliseconds: now)
             ofUser.fill(userRate, atMilliseconds: now)
             let hasRoom = ofDevice.tokens >= bytes && ofUser.tokens >= bytes
@@ -61,8 +71,8 @@ final class OutcomeRoom: Sendable {
                 ofDevice.take(bytes, debtLimit: 0)
                 ofUser.take(bytes, debtLimit: 0)
             }
-            left[device] = ofDevice
-            left[user] = ofUser
+            left.ofDevices[device] = ofDevice
+            left.ofUsers[user] = ofUser
             return hasRoom ? wanted : Self.shortSeconds
         }
     }

@@ -1,9 +1,10 @@
 import StratusRecords
-import StratusService
 import StratusStorage
 import StratusTesting
 import StratusWire
 import Testing
+
+@testable import StratusService
 
 /// Requests that arrive twice have one outcome, identified by the operation's ID.
 @Suite struct RepeatedRequestTests {
@@ -206,6 +207,22 @@ import Testing
             }
         }
         #expect((1...20).contains(kept.count))
+    }
+
+    /// A client gives its device any name: many names must not make the service forget what another account has taken.
+    @Test func devicesOfOneAccountDoNotRenewTheRoomOfAnother() {
+        let room = OutcomeRoom(
+            limits: .with { $0.outcomeBytesPerUser = 8_000 }, world: .seeded(7), holders: 8)
+        func isKeptForAWeek(_ user: String, _ device: String) -> Bool {
+            let key = OperationKey(user: user, device: device, operation: "save")
+            let seconds = room.seconds(
+                OutcomeRoom.weekSeconds, forBytes: 700, of: key, in: world.address)
+            return seconds == OutcomeRoom.weekSeconds
+        }
+        let kept = (0..<6).map { isKeptForAWeek("_bob", "device \($0)") }
+        #expect(kept == [true, true, true, true, true, false])
+        for number in 0..<20 { _ = isKeptForAWeek("_alice", "device \(number)") }
+        #expect(!isKeptForAWeek("_bob", "another"))
     }
 
     @Test func failedRequestFreesItsOperationID() async throws {
