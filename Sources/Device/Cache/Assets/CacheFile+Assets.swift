@@ -149,6 +149,16 @@ extension CacheFile {
         }.sorted()
     }
 
+    /// What an eviction left.
+    enum Eviction: Equatable {
+        /// Everything, because a process creates a file: it must be done later.
+        case isBusy
+        /// The limit's bytes at most, or nothing that may be evicted later without another change.
+        case done
+        /// More than the limit, in files whose last use was too recent: the first one's, in milliseconds since 1970.
+        case spared(usedMilliseconds: Int64)
+    }
+
     /// Evicts files until this many bytes are left, the least recently used first; never one that
     /// is not at the service, that a policy keeps, or that is in use.
     ///
@@ -157,22 +167,26 @@ extension CacheFile {
     ///   - spared: whether the file of a field stays by policy.
     ///   - unusedSince: files that were used later stay, because another process may use their
     ///     paths.
-    /// - Returns: false while a process creates a file: then it must be done later.
     func evictAssets(
         downTo limitBytes: Int64, unusedSince: Int64,
         spared: (_ recordType: String, _ field: String, _ sizeBytes: Int64) -> Bool
-    ) throws -> Bool {
-        guard try assetBytes() > limitBytes else { return true }
-        return try assets.removing {
+    ) throws -> Eviction {
+        guard try assetBytes() > limitBytes else { return .done }
+        var eviction = Eviction.done
+        let isFree = try assets.removing {
             var left = try assetBytes()
             var chosen: [KeptFile] = []
             let candidates = try evictable(spared: spared).compactMap { kept in
                 assets.lastUse(of: kept[0].file).map { (time: $0, kept: kept) }
             }
-            for (time, kept) in candidates.sorted(by: { $0.time < $1.time })
-            where left > limitBytes && time <= unusedSince && !assets.isLeased(kept[0].file) {
+            let ordered = candidates.sorted(by: { $0.time < $1.time })
+            for (time, kept) in ordered
+            where left > limitBytes && time <= unusedSince && !assets.isKept(kept[0].file) {
                 left -= kept[0].sizeBytes
                 chosen += kept
+            }
+            if left > limitBytes, let next = ordered.first(where: { $0.time > unusedSince }) {
+                eviction = .spared(usedMilliseconds: next.time)
             }
             let gone: [String] = try notingDamage {
                 try withPool { pool in
@@ -186,6 +200,7 @@ extension CacheFile {
             }
             for file in gone { assets.remove(file) }
         }
+        return isFree ? eviction : .isBusy
     }
 
     /// The files that could be downloaded again, each with all its rows.

@@ -19,6 +19,8 @@ actor CachedAssets {
     /// Milliseconds after its last use during which another process may still use the path of a
     /// file.
     private static let graceMilliseconds: Int64 = 600_000
+    /// The shortest pause before files are looked at again that were spared because of their last use.
+    private static let shortestGraceSeconds: Double = 60
 
     nonisolated let file: CacheFile
     nonisolated let settings: AssetSettings
@@ -205,6 +207,8 @@ actor CachedAssets {
         var hasOrphans = true
         /// The pauses before a failed removal is tried again; nil if the last one succeeded.
         var failures: Backoff?
+        /// Waits until files that were spared because of their last use may be evicted.
+        var grace: Task<Void, Never>?
         var isEnded = false
     }
 
@@ -260,30 +264,56 @@ actor CachedAssets {
             defer { cleanup.hasOrphans = false }
             return cleanup.hasOrphans
         }
-        var isDone = false
-        defer { if !isDone, hasOrphans { markOrphans() } }
+        var eviction = CacheFile.Eviction.isBusy
+        defer { if eviction == .isBusy, hasOrphans { markOrphans() } }
         let unusedSince = world.nowMilliseconds() - Self.graceMilliseconds
-        isDone = try await DiskThread.run {
-            guard try file.removeUnusedAssets(isThorough: hasOrphans) else { return false }
+        eviction = try await DiskThread.run {
+            guard try file.removeUnusedAssets(isThorough: hasOrphans) else { return .isBusy }
             return try file.evictAssets(
                 downTo: settings.limitBytes, unusedSince: unusedSince
             ) { settings.keeps(field: $1, ofType: $0, sizeBytes: $2) }
         }
-        if !isDone { return noteChange() }
+        switch eviction {
+        case .isBusy: return noteChange()
+        case .done: break
+        case .spared(let usedMilliseconds): tidyAfterGrace(usedMilliseconds - unusedSince)
+        }
         // A part that a record needs now may be unused after the next change.
         if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { markOrphans() }
+    }
+
+    /// Schedules another look at files that were spared because of their last use. A change is not kept waiting by it.
+    private nonisolated func tidyAfterGrace(_ milliseconds: Int64) {
+        // A clock that was set back does not make the pause longer.
+        let seconds = max(
+            Self.shortestGraceSeconds,
+            Double(min(milliseconds, Self.graceMilliseconds)) / 1_000)
+        cleanup.withLock { cleanup in
+            guard cleanup.grace == nil, !cleanup.isEnded else { return }
+            cleanup.grace = world.startTask("cache assets' grace") { [world, weak self] in
+                // After a cancelled wait nothing is removed; the next line checks this.
+                try? await world.timeout(seconds)
+                guard !Task.isCancelled else { return }
+                self?.endGrace()
+            }
+        }
+    }
+
+    private nonisolated func endGrace() {
+        cleanup.withLock { $0.grace = nil }
+        noteChange()
     }
 
     /// Evicts files until this many bytes are left.
     func evict(downTo limitBytes: Int64) async throws {
         guard !file.assets.isInMemory else { return }
         let (file, settings) = (file, settings)
-        let isDone = try await DiskThread.run {
+        let eviction = try await DiskThread.run {
             try file.evictAssets(downTo: limitBytes, unusedSince: .max) {
                 settings.keeps(field: $1, ofType: $0, sizeBytes: $2)
             }
         }
-        guard isDone else {
+        guard eviction != .isBusy else {
             throw CacheError(
                 .inUse, "No assets were removed, because a file is being saved now. Try again.")
         }
@@ -291,11 +321,11 @@ actor CachedAssets {
 
     /// Ends the background work.
     nonisolated func end() {
-        let task = cleanup.withLock { cleanup in
+        let tasks = cleanup.withLock { cleanup in
             cleanup.isEnded = true
-            return cleanup.task
+            return [cleanup.task, cleanup.grace]
         }
-        task?.cancel()
+        for task in tasks { task?.cancel() }
         fetching.withLock { $0.isEnded = true }
         stopFetching()
         file.assets.transfers.finish()

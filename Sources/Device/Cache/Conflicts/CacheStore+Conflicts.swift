@@ -10,9 +10,12 @@ extension CacheStore {
     /// - Parameter countsRound: whether this counts towards the limit of resends. A conflict in a page of changes does
     ///   not, because each one comes from a real edit elsewhere.
     func resolveConflict(
-        _ answered: RecordSnapshot, _ pending: PendingRow, _ zone: CachedZoneRow, countsRound: Bool,
+        _ received: RecordSnapshot, _ pending: PendingRow, _ zone: CachedZoneRow, countsRound: Bool,
         _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
+        var answered = received
+        answered.system = try keepingLinkKey(
+            answered.system, of: answered.id.name, base: pending.base, zone, database)
         if pending.change.kind == .delete {
             try noteReceived(answered.id.name, zone, database)
         }

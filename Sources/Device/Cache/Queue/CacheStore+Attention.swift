@@ -54,9 +54,11 @@ extension CacheStore {
                     let row = try pending(id.name, zone, database), row.failure != nil,
                     SetAsideGeneration(row) == generation
                 else { continue }
-                let server = answered.map {
+                var server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
+                server?.system = try keepingLinkKey(
+                    server?.system, of: id.name, base: row.base, zone, database)
                 guard try !mayBeLost(row, server, zone, database) else {
                     // The state that the service confirmed earlier may exist only here now. The zone's next fetch shows
                     // whether it must be deleted or sent again.

@@ -139,7 +139,9 @@ extension CacheStore {
         var row = row
         let isLatest = !item.isOfFormer && row.change.generation == item.change.generation
         switch answer {
-        case .saved(let system):
+        case .saved(let answered):
+            let system = try keepingLinkKey(
+                answered, of: item.change.id.name, base: item.client, zone, database)
             if row.change.kind == .save {
                 try putSystem(system, of: item.change.id.name, zone, database)
             }

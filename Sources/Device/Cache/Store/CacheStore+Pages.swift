@@ -226,12 +226,7 @@ extension CacheStore {
         let known = try Data.fetchOne(
             statement, arguments: [zone.key, NameHash.of(name), name])
         var server = server
-        if server.system?.sharing != nil, let known,
-            // A damaged row is replaced.
-            let former = try? known.withUnsafeBytes(StoredSystem.decode)
-        {
-            server.system?.keepLinkKey(of: former)
-        }
+        server.system = try keepingLinkKey(server.system, of: name, zone, database)
         if let known, known == server.systemData,
             try !isReadableNow(server, zone, database)
         {

@@ -9,22 +9,32 @@ import StratusWire
 extension CacheStore {
     /// Runs one transaction and collects its outcome; its reports are written with it.
     func write(_ body: (Database, inout CacheOutcome) throws -> Void) throws -> CacheOutcome {
-        var heldBefore: [Int64: ZoneID]?
-        do {
-            return try file.write { database in
-                heldBefore = held.withLock { $0 }
-                return try write(in: database, body)
-            }
-        } catch {
-            // The records of a newer app that the transaction found are not in the file.
-            if let heldBefore { held.withLock { $0 = heldBefore } }
-            throw error
-        }
+        try file.write { try write(in: $0, body) }
     }
 
     /// Collects the outcome of a body within an open transaction.
     func write(
         in database: Database, _ body: (Database, inout CacheOutcome) throws -> Void
+    ) throws -> CacheOutcome {
+        let heldBefore = held.withLock { $0 }
+        do {
+            let outcome = try outcome(of: body, database)
+            if held.withLock({ $0 }) != heldBefore {
+                // Before the next transaction begins, which may change the zones too.
+                database.afterNextTransaction(
+                    onCommit: { _ in },
+                    onRollback: { [self] _ in held.withLock { $0 = heldBefore } })
+            }
+            return outcome
+        } catch {
+            // The records of a newer app that the body found are not in the file, even if the transaction goes on.
+            held.withLock { $0 = heldBefore }
+            throw error
+        }
+    }
+
+    private func outcome(
+        of body: (Database, inout CacheOutcome) throws -> Void, _ database: Database
     ) throws -> CacheOutcome {
         var outcome = CacheOutcome(scope: scope)
         writtenRows.withLock { $0 = [:] }

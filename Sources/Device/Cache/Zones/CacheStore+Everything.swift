@@ -6,18 +6,25 @@ import StratusSync
 /// Operations on whole zones and on all zones.
 extension CacheStore {
     /// Deletes all zones here at once; the zones of the service are fetched, and deleted too.
-    func deleteAllZones() throws -> CacheOutcome {
-        try write { database, outcome in
+    ///
+    /// - Returns: the outcome, and the zones to delete at the service.
+    func deleteAllZones(
+        _ database: Database
+    ) throws -> (outcome: CacheOutcome, zones: [ZoneID]) {
+        var zones: [ZoneID] = []
+        let outcome = try write(in: database) { database, outcome in
             try readClock(database)
             for row in try CachedZoneRow.all(where: isHere, database) {
                 _ = try removeContent(of: row, deleted: nowMilliseconds, &outcome, database)
                 guard !row.id.isDefault else { continue }
                 try setUnwanted(row, database)
+                zones.append(row.id)
             }
             // The token is dropped with the next answer; see keepDatabaseToken.
             try setFlag(CacheFlag.isErasing, "1", database)
             try file.noteChange(of: [], in: scope, database)
         }
+        return (outcome, zones)
     }
 
     func setUnwanted(_ row: CachedZoneRow, _ database: Database) throws {

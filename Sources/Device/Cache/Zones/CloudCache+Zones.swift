@@ -38,13 +38,15 @@ extension CloudCache {
     /// the service.
     ///
     /// - Parameter scopes: the databases; the private one by default.
-    /// - Throws: ``CacheError`` `invalidDatabase`, or SQLite's error.
+    /// - Throws: ``CacheError`` `invalidDatabase`, or SQLite's error; then nothing is deleted in any of the databases.
     public func deleteEverything(in scopes: Set<CKDatabase.Scope> = [.private]) throws {
         let chosen = try scopes.sorted { $0.rawValue < $1.rawValue }.map { try database($0) }
-        for database in chosen {
-            observers.notify(try database.store.deleteAllZones())
-            let backlog = try database.store.backlog()
-            database.notifyDriver(ofZones: backlog.zonesToDelete, needsFetch: true)
+        let deletions = try file.write { connection in
+            try chosen.map { try $0.store.deleteAllZones(connection) }
+        }
+        for (database, deletion) in zip(chosen, deletions) {
+            observers.notify(deletion.outcome)
+            database.notifyDriver(ofZones: deletion.zones, needsFetch: true)
         }
     }
 

@@ -8,20 +8,27 @@ import Testing
 /// Files that no record has any more are removed without a further change, whatever kept them first.
 @Suite struct UnusedAssetTests {
     private let world = SeededWorld(seed: 7)
-    private let folder = FileManager.default.temporaryDirectory
-        .appendingPathComponent("unused-\(UUID().uuidString)")
+    /// The cache's file, if it is not in memory.
+    private let path = FileManager.default.temporaryDirectory
+        .appendingPathComponent("unused-\(UUID().uuidString)").path
+    private var folder: URL { URL(fileURLWithPath: path + "-assets", isDirectory: false) }
     private let id = CKRecord.ID(recordName: "a", zoneID: .list)
 
-    /// Runs a body with a cache in memory whose files of assets are in the folder, in a world where the search for an
-    /// earlier process's files has ended.
+    /// Runs a body with a cache whose files of assets are in the folder, in a world where the search for an earlier
+    /// process's files has ended.
+    ///
+    /// - Parameter limitBytes: the limit of a cache on the disk; nil for a cache in memory, which has the default.
     private func run(
+        limitBytes: Int64? = nil,
         _ body: @escaping @Sendable (CloudCache, FaultyTransport) async throws -> [[String]]
     ) async throws -> [[String]] {
         defer {
-            // If the test has failed there may be no folder.
-            try? FileManager.default.removeItem(at: folder)
+            for suffix in ["", "-wal", "-shm", "-lock", "-assets"] {
+                // A cache in memory has no file, and if the test has failed there may be no folder.
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
         }
-        return try await world.run { [world, folder] in
+        return try await world.run { [world, path, folder] in
             let clock = world.world("phone")
             let cloud = TestCloud(seeded: world)
             let link = try await cloud.connect(user: "alice", device: "phone", world: clock)
@@ -30,9 +37,15 @@ import Testing
             let connection = CloudConnection(
                 transport: transport, hasAccount: true, deviceID: "phone", world: clock,
                 keyStore: cloud.keyStore)
-            let cache = try CloudCache(
-                memory: MemoryCacheFile(assetFolder: folder),
-                container: CloudDevice.container(connection), world: clock)
+            let container = CloudDevice.container(connection)
+            var settings = AssetSettings()
+            if let limitBytes { settings.limitBytes = limitBytes }
+            let cache =
+                try limitBytes == nil
+                ? CloudCache(
+                    memory: MemoryCacheFile(assetFolder: folder), container: container,
+                    world: clock)
+                : CloudCache(path: path, container: container, assets: settings, world: clock)
             try await world.pass(seconds: 5)
             let found = try await body(cache, transport)
             try cache.close()
@@ -144,6 +157,35 @@ import Testing
             return [try names()]
         }
         #expect(found.joined().map { $0.hasSuffix(".part") } == [true])
+    }
+
+    /// Another process may use its path for ten minutes.
+    @Test func fileAboveTheLimitIsRemovedTenMinutesAfterItsLastUse() async throws {
+        let found = try await run(limitBytes: 0) { cache, _ in
+            try await save(in: cache)
+            try await cache.sync()
+            try await world.pass(seconds: 300)
+            let kept = try names()
+            try await world.pass(seconds: 400)
+            return [kept, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
+    }
+
+    /// The app shows the photo for longer than ten minutes.
+    @Test func fileAboveTheLimitIsRemovedOnceTheAppReleasesIt() async throws {
+        let found = try await run(limitBytes: 0) { cache, _ in
+            try await save(in: cache)
+            try await cache.sync()
+            var shown = try await photo(in: cache)
+            try await world.pass(seconds: 900)
+            let kept = try names()
+            withExtendedLifetime(shown) {}
+            shown = nil
+            try await world.pass(seconds: 5)
+            return [kept, try names()]
+        }
+        #expect(found.map(\.count) == [1, 0])
     }
 
     /// Something else is in the folder's place for a while.

@@ -117,20 +117,74 @@ import Testing
         let (phone, share) = try await shared()
         let stored = try phone.cache.snapshot(RecordID(share.recordID))?.system
         let system = try #require(stored)
-        func with(_ key: UInt8?) throws -> RecordSnapshot.SystemFields {
-            let json = try JSONSerialization.jsonObject(with: Data(system.sharing ?? []))
-            var content = try #require(json as? [String: Any])
-            content["linkKey"] = key.map { Data(repeating: $0, count: 32).base64EncodedString() }
-            var changed = system
-            changed.sharing = [UInt8](
-                try JSONSerialization.data(withJSONObject: content, options: .sortedKeys))
-            return changed
+        var fetched = try self.system(system, withKey: nil)
+        let withKey = try self.system(system, withKey: 1)
+        fetched.keepLinkKey(of: withKey)
+        #expect(fetched == withKey)
+        fetched.keepLinkKey(of: try self.system(system, withKey: 2))
+        #expect(fetched == withKey)
+    }
+
+    /// How the service's state of a share with a pending change arrives.
+    enum Answer: CaseIterable { case saved, conflict, lookup }
+
+    /// Another device has changed the title, unless the save succeeds.
+    @Test(arguments: Answer.allCases)
+    func linkKeyIsKeptWithAPendingChange(_ answer: Answer) async throws {
+        let (phone, share) = try await shared()
+        let id = RecordID(share.recordID)
+        let known = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        let stored = try phone.cache.snapshot(id)?.system
+        let withKey = try system(try #require(stored), withKey: 1)
+        try await phone.cache.store.pool.write { database in
+            try database.execute(
+                sql: "UPDATE record SET system = ? WHERE name = ?",
+                arguments: [StoredSystem.encode(withKey), share.recordID.recordName])
         }
-        var fetched = try with(nil)
-        fetched.keepLinkKey(of: try with(1))
-        #expect(fetched == (try with(1)))
-        fetched.keepLinkKey(of: try with(2))
-        #expect(fetched == (try with(1)))
+        let edited = try await #require(try phone.cache.record(for: share.recordID) as? CKShare)
+        edited[CKShare.SystemFieldKey.title] = "Mine"
+        try await phone.cache.save(edited)
+        let store = phone.cache.store
+        let batch = try store.nextBatch(itemLimit: 10, bytesLimit: 1_000_000)
+        #expect(batch.map(\.change.id) == [id])
+        var server = try RecordSnapshot(known)
+        if answer != .saved {
+            let container = CKContainer(
+                identifier: CloudDevice.container, connection: phone.connection)
+            known[CKShare.SystemFieldKey.title] = "Theirs"
+            server = try RecordSnapshot(try await container.privateCloudDatabase.save(known))
+        }
+        let answered = try #require(server.system)
+        let withoutKey = try system(answered, withKey: nil)
+        server.system = withoutKey
+        switch answer {
+        case .saved:
+            _ = try store.confirm(batch, [.saved(withoutKey)], [.confirmed])
+        case .conflict:
+            let failure = SyncFailure(.serverRecordChanged, message: "Changed.")
+            _ = try store.confirm(batch, [.failed(failure, server: server)], [.conflict])
+        case .lookup:
+            let failure = SyncFailure(.permissionFailure)
+            _ = try store.confirm(
+                batch, [.failed(failure, server: nil)], [.setAside(failure)])
+            let generation = try #require(try store.generationsOfSetAside([id])[id])
+            _ = try store.takeInsteadOfSetAside([(id, server, generation)])
+        }
+        let expected = try system(answered, withKey: 1)
+        #expect(try phone.cache.snapshot(id)?.system == expected)
+    }
+
+    /// System fields of a share with another key in its link, or without one.
+    private func system(
+        _ system: RecordSnapshot.SystemFields, withKey key: UInt8?
+    ) throws -> RecordSnapshot.SystemFields {
+        let json = try JSONSerialization.jsonObject(with: Data(system.sharing ?? []))
+        var content = try #require(json as? [String: Any])
+        content["linkKey"] = key.map { Data(repeating: $0, count: 32).base64EncodedString() }
+        var changed = system
+        changed.sharing = [UInt8](
+            try JSONSerialization.data(withJSONObject: content, options: .sortedKeys))
+        return changed
     }
 
     @Test(

@@ -141,6 +141,29 @@ import Testing
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
     }
 
+    /// The transaction ended the zone's wait, and then failed in another database.
+    @Test func zoneStillWaitsAfterAFailedDeletionOfEverything() async throws {
+        let cloud = RealService()
+        let new = try Device(cloud, versions: versions(2))
+        let old = try Device(cloud, otherScopes: [.shared], versions: versions(1))
+        try new.save("a", "from the new app")
+        try await new.sync()
+        try await old.sync()
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+        try await old.cache.file.pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TRIGGER refusal BEFORE INSERT ON flag
+                    WHEN NEW.database = \(CKDatabase.Scope.shared.rawValue)
+                    BEGIN SELECT RAISE(ABORT, 'Nothing of this database is deleted.'); END
+                    """)
+        }
+        await #expect(throws: (any Error).self) {
+            try await old.cache.deleteEverything(in: [.private, .shared])
+        }
+        #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
+    }
+
     @Test func zoneContinuesAndNewerRecordsAreHidden() async throws {
         let (cloud, new, old) = try await devices(versions(1, .goOn, .hidden), savedBy: "old")
         try new.save("a", "from the new app")
