@@ -16,7 +16,8 @@ extension EngineStore {
         let isTaken = store.engineLockOwner.withLock { owner in
             guard owner == nil || owner == own else { return false }
             // Each use of a closed file throws an error that says so.
-            let isTaken = store.file.isClosed || store.file.lock.take(store.scope)
+            let isTaken =
+                store.file.isClosed || store.file.lock.take(store.scope, for: .engineStore)
             owner = isTaken ? own : nil
             return isTaken
         }
@@ -37,12 +38,13 @@ extension EngineStore {
 
     func giveLockBack() {
         let own = ObjectIdentifier(self)
-        let isOwner = store.engineLockOwner.withLock { owner in
-            guard owner == own else { return false }
+        let store = store
+        store.engineLockOwner.withLock { owner in
+            guard owner == own else { return }
             owner = nil
-            return true
+            // Before the next store of this cache can take it.
+            store.file.lock.giveBack(store.scope, for: .engineStore)
         }
-        if isOwner { store.file.lock.giveBack(store.scope) }
     }
 }
 

@@ -168,6 +168,33 @@ import Testing
         try await other.sync()
     }
 
+    /// An app with an engine changes to the cache's own syncing: the engine keeps its file, then the cache does.
+    @Test func cacheThatSyncsItselfSharesTheLockWithItsStore() async throws {
+        let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        try phone.cache.close()
+        func open() throws -> CloudCache {
+            try CloudCache(path: phone.path, container: phone.container, resolver: FieldWise())
+        }
+        let cache = try open()
+        var store: EngineStore? = try EngineStore(cache)
+        try await cache.sync()
+        let other = try open()
+        let second = try EngineStore(other)
+        #expect((second.failure as? CacheError)?.code == .inUse)
+        #expect(throws: CacheError.self) { try second.takeLock() }
+        await cache.start()
+        // The app releases its engine a little later.
+        #expect(store?.failure == nil)
+        store = nil
+        #expect(throws: CacheError.self) { try second.takeLock() }
+        await cache.stop()
+        try second.takeLock()
+        try cache.close()
+        try other.close()
+    }
+
     /// Others of its zone are fetched and sent.
     @Test func unreadableRecordIsReadByANewerApp() async throws {
         let cloud = RealService()
