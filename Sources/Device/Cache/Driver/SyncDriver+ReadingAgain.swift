@@ -7,11 +7,12 @@ extension SyncDriver {
     private static let recordsPerRequest = 200
 
     /// The next page of a zone, after the records that this process tries to read for the first time. They are requested
-    /// before the page, whose changes are newer.
+    /// before the page, whose changes are newer. A fetch from the beginning contains them: it does not report deletions, so
+    /// that a record which was deleted between the two requests would stay.
     func pageAfterRecordsReadAgain(
         of zone: ZoneID, since token: String?
     ) async throws -> ZonePage {
-        let again = try await recordsReadAgain(in: zone)
+        let again = token == nil ? nil : try await recordsReadAgain(in: zone)
         let next = try await page(try question(zone, token))
         guard var all = again else { return next }
         all.append(next)

@@ -38,11 +38,14 @@ extension EngineDriver {
     /// The largest number of records in one request.
     private static let recordsPerRequest = 200
 
-    /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read.
+    /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read. A
+    /// fetch from the beginning contains them: it does not report deletions, so that a record which was deleted between
+    /// the two requests would stay.
     func recordsReadAgain(
         in zone: ZoneID, group: CKOperationGroup?
     ) async throws -> RecordsReadAgain {
         var again = RecordsReadAgain()
+        if state.ledger.zoneTokens[zone] == nil { return again }
         let names = state.ledger.unreadable[zone] ?? []
         let ids = names.sorted().map { RecordID(name: $0, zoneID: zone) }
             .filter { !unreadable.tried.contains($0) }

@@ -80,6 +80,22 @@ import Testing
         #expect(!tablet.link.callNames.contains("records"))
     }
 
+    /// A fetch from the beginning does not report that the record was deleted just before.
+    @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
+        let (phone, tablet) = try await devices()
+        try await tablet.sync()
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+        try await tablet.cache.refetchEverything()
+        tablet.link.duringNextLookup {
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(!tablet.link.callNames.contains("records"))
+    }
+
     /// The service refuses the edit, whose base is an earlier version.
     @Test func editOfAnUnreadableRecordIsSetAside() async throws {
         let (phone, tablet) = try await devices()

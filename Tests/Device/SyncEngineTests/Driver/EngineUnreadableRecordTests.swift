@@ -1,6 +1,7 @@
 import StratusClient
 import StratusSyncEngine
 import StratusTesting
+import StratusWire
 import Testing
 
 /// Records that this version of the app cannot read keep no others from an engine.
@@ -45,5 +46,24 @@ import Testing
         try await phone.engine.sendChanges()
         try await device.app.engine.fetchChanges()
         #expect(device.app.texts == ["a": "2", "b": "1"])
+    }
+
+    /// A fetch from the beginning does not report that the record was deleted just before.
+    @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        device.transport.setUnreadable([])
+        tablet.restart()
+        // After an expired token the engine fetches again at once.
+        cloud.faults(on: "tablet").next(
+            of: ChangesZone.self, .answer(.badRequest, frameworkCode: .changeTokenExpired))
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == phone.texts)
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 1)
     }
 }
