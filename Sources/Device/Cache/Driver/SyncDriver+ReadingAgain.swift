@@ -3,7 +3,7 @@ import StratusSync
 
 /// Reads records again that an earlier process, perhaps of an older app, could not read.
 extension SyncDriver {
-    /// The largest number of records in one request.
+    /// The largest number of records in one request; fewer if the service refuses so many.
     private static let recordsPerRequest = 200
 
     /// The next page of a zone, after the records that this process tries to read for the first time. They are requested
@@ -27,7 +27,7 @@ extension SyncDriver {
         var missing: [RecordID] = []
         for start in stride(from: 0, to: ids.count, by: Self.recordsPerRequest) {
             let batch = Array(ids[start..<min(start + Self.recordsPerRequest, ids.count)])
-            for (id, result) in zip(batch, try await remote.records(batch)) {
+            for (id, result) in zip(batch, try await records(batch)) {
                 switch result {
                 case .success(.some(let record)): found.records.append(.record(record))
                 case .success(.none): missing.append(id)
@@ -37,5 +37,19 @@ extension SyncDriver {
         }
         try store.forgetUnreadable(missing)
         return found
+    }
+
+    /// Fetches records with one request, or in halves if the service refuses so many.
+    private func records(
+        _ ids: [RecordID]
+    ) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        do {
+            return try await remote.records(ids)
+        } catch let failure as SyncFailure where failure.code == .limitExceeded && ids.count > 1 {
+            // The same records again, in smaller requests.
+            let half = ids.count / 2
+            let first = try await records(Array(ids.prefix(half)))
+            return first + (try await records(Array(ids.dropFirst(half))))
+        }
     }
 }

@@ -21,7 +21,11 @@ extension EngineStore {
             owner = isTaken ? own : nil
             return isTaken
         }
-        state.withLock { $0.isLockedOut = !isTaken }
+        state.withLock { state in
+            state.isLockedOut = !isTaken
+            // Their answers are not stored: whether they arrived stays open, as after the end of a process.
+            if !isTaken { state.sent = [:] }
+        }
         guard isTaken else { throw CacheError.syncedElsewhere(store) }
     }
 

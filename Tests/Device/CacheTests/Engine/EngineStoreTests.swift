@@ -4,6 +4,7 @@ import StratusRecords
 import StratusSync
 import StratusSyncEngine
 import StratusTesting
+import Synchronization
 import Testing
 
 @testable import StratusCache
@@ -153,6 +154,40 @@ import Testing
         try await engine.fetchChanges()
         #expect(store.failure == nil)
         #expect(try phone.texts() == ["a": "1", "b": "1"])
+    }
+
+    /// Whether the record was saved stays open, so it is not sent again before its deletion is fetched.
+    @Test func changeWhoseAnswerCameWithoutTheLockIsUnanswered() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        try await phone.sync()
+        try phone.save("b", "1")
+        let cache = phone.cache
+        let next = Mutex<EngineStore?>(nil)
+        link.duringNextSend {
+            let store = try EngineStore(cache)
+            next.withLock { $0 = store }
+        }
+        try await phone.engine.sendChanges()
+        #expect((phone.store.failure as? CacheError)?.code == .inUse)
+        next.withLock { $0 = nil }
+        try await tablet.sync()
+        try tablet.delete("b")
+        try await tablet.sync()
+        link.fail("page", 0, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(phone.store.failure == nil)
+        // It may throw while the change waits; the engine's next calls below do not.
+        try? await phone.engine.sendChanges()
+        #expect(link.callNames.count { $0 == "send" } == 1)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+        #expect(try phone.texts() == ["a": "1"])
     }
 
     /// Another process asks the one with the engine to sync.

@@ -80,6 +80,23 @@ import Testing
         #expect(!tablet.link.callNames.contains("records"))
     }
 
+    /// The service takes fewer records in a request than the device asks for.
+    @Test func recordsAreReadAgainInSmallerRequests() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        let names = ["a", "b", "c", "d", "e"]
+        for name in names { try phone.save(name, "1") }
+        try await phone.sync()
+        tablet.link.setUnreadable(Set(names))
+        try await tablet.sync()
+        #expect(try tablet.texts().isEmpty)
+        tablet.link.setUnreadable([])
+        cloud.restart { $0.operationsPerRequest = 2 }
+        try tablet.restart()
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+    }
+
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let (phone, tablet) = try await devices()

@@ -48,6 +48,25 @@ import Testing
         #expect(device.app.texts == ["a": "2", "b": "1"])
     }
 
+    /// The service takes fewer records in a request than the device asks for.
+    @Test func recordsAreReadAgainInSmallerRequests() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a", "b"])
+        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        #expect(tablet.texts.isEmpty)
+        device.transport.setUnreadable([])
+        tablet.restart()
+        cloud.faults(on: "tablet").next(
+            of: RecordsLookup.self, .answer(.badRequest, frameworkCode: .limitExceeded))
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == phone.texts)
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 3)
+    }
+
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let cloud = TestCloud()
