@@ -190,6 +190,24 @@ import Testing
         #expect(try phone.texts() == ["a": "1"])
     }
 
+    /// The user changes while another store of the cache has the lock.
+    @Test func fileIsNotSyncedForAUserWhoSignedInWithoutTheLock() async throws {
+        let cloud = TestCloud()
+        let (phone, _) = try await EngineDevice.pair(cloud, ["a": "1"])
+        let bobs = try await EngineDevice(cloud, "bobs", user: "bob")
+        try phone.save("unsent", "1")
+        var next: EngineStore? = try EngineStore(phone.cache)
+        try await cloud.signIn("bob", on: phone.connection)
+        try await phone.engine.fetchChanges()
+        #expect(next?.failure == nil)
+        #expect(phone.store.isHalted)
+        next = nil
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1", "unsent": "1"])
+        try await bobs.sync()
+        #expect(try await bobs.cache.zoneIDs().isEmpty)
+    }
+
     /// Another process asks the one with the engine to sync.
     @Test func cacheOfAnotherProcessDoesNotSyncBesideAnEngine() async throws {
         let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
