@@ -9,8 +9,8 @@ import StratusSync
 struct UnreadableRecords {
     /// The records that this engine could not read.
     var tried: Set<RecordID> = []
-    /// The errors of the zone that is fetched now.
-    var errors: [CKRecord.ID: CKError] = [:]
+    /// The errors of zones that are not fetched to their end, perhaps because a page failed or the fetch was stopped.
+    var errors: [ZoneID: [CKRecord.ID: CKError]] = [:]
 }
 
 /// Records that an earlier engine could not read.
@@ -90,7 +90,13 @@ extension EngineDriver {
         _ page: CKDatabase.OrderedZoneChanges, missingNames: [String], _ zone: ZoneID
     ) {
         unreadable.tried.formUnion(page.unreadable.keys.map { RecordID($0) })
-        unreadable.errors.merge(page.unreadable) { $1 }
+        var errors = unreadable.errors[zone] ?? [:]
+        if !errors.isEmpty {
+            for modification in page.modifications { errors[modification.record.recordID] = nil }
+            for deletion in page.deletions { errors[deletion.recordID] = nil }
+        }
+        errors.merge(page.unreadable) { $1 }
+        unreadable.errors[zone] = errors.isEmpty ? nil : errors
         let names = page.unreadable.keys.map(\.recordName)
         let others =
             page.modifications.map(\.record.recordID.recordName)
