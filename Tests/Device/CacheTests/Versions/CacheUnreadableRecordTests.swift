@@ -97,6 +97,23 @@ import Testing
         #expect(try tablet.texts() == phone.texts())
     }
 
+    /// The requests that were answered before one failed are not repeated.
+    @Test func manyRecordsAreReadAgainInSteps() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        let names = (0..<250).map { "\($0)" }
+        for name in names { try phone.save(name, "1") }
+        try await phone.sync()
+        tablet.link.setUnreadable(Set(names))
+        try await tablet.sync()
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+        tablet.link.fail("records", 1, .requestLost(SyncFailure(.networkUnavailable)))
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(tablet.link.callNames.count { $0 == "records" } == 3)
+    }
+
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let (phone, tablet) = try await devices()
