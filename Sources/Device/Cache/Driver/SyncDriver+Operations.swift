@@ -246,7 +246,7 @@ extension SyncDriver {
             session.zoneIsUnknown(zone)
             return
         }
-        let page = try await pageAfterRecordsReadAgain(of: zone, since: token)
+        let (page, hasMoreToReadAgain) = try await pageAfterRecordsReadAgain(of: zone, since: token)
         let begun = fullFetch ?? (now, 0)
         let outcome = try store.apply(page, of: zone)
         finish(outcome)
@@ -258,7 +258,9 @@ extension SyncDriver {
         // A page at which a resolver halted is not stored, and is fetched again after the halt.
         if outcome.haltReason == nil {
             session.zonePageFetched(
-                zone, moreComing: page.moreComing || outcome.staleZones.contains(zone),
+                zone,
+                moreComing: page.moreComing || hasMoreToReadAgain
+                    || outcome.staleZones.contains(zone),
                 hasPendingChanges: try store.hasSendable(withholding: session.withheldOwners),
                 at: now)
         }

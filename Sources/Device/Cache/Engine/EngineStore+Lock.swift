@@ -16,11 +16,16 @@ extension EngineStore {
         let isTaken = store.engineLockOwner.withLock { owner in
             guard owner == nil || owner == own else { return false }
             // Each use of a closed file throws an error that says so.
-            let isTaken = store.file.isClosed || store.file.lock.take(store.scope)
+            let isTaken =
+                store.file.isClosed || store.file.lock.take(store.scope, for: .engineStore)
             owner = isTaken ? own : nil
             return isTaken
         }
-        state.withLock { $0.isLockedOut = !isTaken }
+        state.withLock { state in
+            state.isLockedOut = !isTaken
+            // Their answers are not stored: whether they arrived stays open, as after the end of a process.
+            if !isTaken { state.sent = [:] }
+        }
         guard isTaken else { throw CacheError.syncedElsewhere(store) }
     }
 
@@ -37,12 +42,13 @@ extension EngineStore {
 
     func giveLockBack() {
         let own = ObjectIdentifier(self)
-        let isOwner = store.engineLockOwner.withLock { owner in
-            guard owner == own else { return false }
+        let store = store
+        store.engineLockOwner.withLock { owner in
+            guard owner == own else { return }
             owner = nil
-            return true
+            // Before the next store of this cache can take it.
+            store.file.lock.giveBack(store.scope, for: .engineStore)
         }
-        if isOwner { store.file.lock.giveBack(store.scope) }
     }
 }
 

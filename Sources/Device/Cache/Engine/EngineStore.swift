@@ -135,10 +135,11 @@ public final class EngineStore: CKSyncEngineDelegate {
         // An automatic engine may begin before `resume(_:)`; each fetch begins with an event.
         syncEngine.state.history = self
         do {
-            if failure == nil { try takeLock() }
+            // Also without the lock: the store may get it later, and must know whose file it is then.
             if case .accountChange(let change) = event {
                 try accountChanged(change.changeType, syncEngine)
             }
+            if failure == nil { try takeLock() }
             guard !isHalted else { return }
             try await handle(event, syncEngine)
             if case .willFetchChanges = event {

@@ -20,8 +20,15 @@ final class CacheLock: Sendable {
     private struct State {
         /// The descriptor of the lock file, and `noDescriptor` for a file in memory.
         let descriptor: Int32
-        /// The databases whose locks are held.
-        var held: Set<CKDatabase.Scope> = []
+        /// Who has the locks of the databases that are held.
+        var holders: [CKDatabase.Scope: Set<Holder>] = [:]
+    }
+
+    /// What in a cache has a lock. An app that changes from an `EngineStore` to the cache's own syncing, or back, has both
+    /// for a while, and the lock is released when neither needs it.
+    enum Holder {
+        case cache
+        case engineStore
     }
 
     /// - Throws: ``CacheError`` `unwritable`.
@@ -53,31 +60,37 @@ final class CacheLock: Sendable {
 
     deinit { close() }
 
-    /// Takes the lock of a database, if it is free.
+    /// Takes the lock of a database, if it is free or this cache has it.
     ///
     /// - Returns: whether it is held.
-    func take(_ scope: CKDatabase.Scope) -> Bool {
+    func take(_ scope: CKDatabase.Scope, for holder: Holder = .cache) -> Bool {
         state.withLock { state in
             // A cache that is started after it was closed does not block others.
             guard let descriptor = state?.descriptor else { return false }
-            if let memory { return memory.takeLock(ObjectIdentifier(self), of: scope) }
-            guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return false }
-            let isTaken = Self.setLock(
-                F_WRLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
-            if isTaken { state?.held.insert(scope) }
-            if state?.held.isEmpty == true { flock(descriptor, LOCK_UN) }
+            let isTaken =
+                memory?.takeLock(ObjectIdentifier(self), of: scope)
+                ?? Self.take(scope, in: descriptor)
+            if isTaken { state?.holders[scope, default: []].insert(holder) }
+            if memory == nil, state?.holders.isEmpty == true { flock(descriptor, LOCK_UN) }
             return isTaken
         }
     }
 
-    /// Releases the lock of a database, and notifies the others.
-    func giveBack(_ scope: CKDatabase.Scope) {
-        memory?.giveLockBack(ObjectIdentifier(self), of: scope)
+    private static func take(_ scope: CKDatabase.Scope, in descriptor: Int32) -> Bool {
+        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return false }
+        return setLock(F_WRLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
+    }
+
+    /// Releases the lock of a database if nothing else in this cache has it, and notifies the others.
+    func giveBack(_ scope: CKDatabase.Scope, for holder: Holder = .cache) {
         state.withLock { state in
-            guard let descriptor = state?.descriptor, memory == nil else { return }
+            guard let descriptor = state?.descriptor else { return }
+            state?.holders[scope]?.remove(holder)
+            guard state?.holders[scope]?.isEmpty != false else { return }
+            state?.holders[scope] = nil
+            if let memory { return memory.giveLockBack(ObjectIdentifier(self), of: scope) }
             Self.setLock(F_UNLCK, at: scope.rawValue, byteCount: 1, in: descriptor)
-            state?.held.remove(scope)
-            if state?.held.isEmpty == true { flock(descriptor, LOCK_UN) }
+            if state?.holders.isEmpty == true { flock(descriptor, LOCK_UN) }
         }
         touch()
     }

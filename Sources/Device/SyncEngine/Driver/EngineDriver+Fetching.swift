@@ -211,11 +211,13 @@ extension EngineDriver {
         if openZone != zone {
             await closeZone(nil, engine)
             openZone = zone
-            unreadable.errors = [:]
             await deliver(.willFetchRecordZoneChanges(.init(zoneID: zoneID)), engine)
         }
         let token = state.ledger.zoneTokens[zone]
-        if token == nil { state.beginsFromBeginning(zone) }
+        if token == nil {
+            state.beginsFromBeginning(zone)
+            unreadable.errors[zone] = nil
+        }
         let group = round.options.operationGroup
         let tags = history?.knownChangeTags(of: zone) ?? []
         do {
@@ -255,7 +257,8 @@ extension EngineDriver {
             // Noted before the delegate gets the zone's "did" event.
             noteZonesToFetch()
             if !page.moreComing {
-                let error = CKError.partialFailure(unreadable.errors)
+                let errors = unreadable.errors.removeValue(forKey: zone) ?? [:]
+                let error = CKError.partialFailure(errors)
                 if let error { round.zoneErrors[zoneID] = error }
                 await closeZone(error, engine)
                 state.endsFromBeginning(zone)

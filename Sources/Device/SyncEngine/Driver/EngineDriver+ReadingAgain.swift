@@ -2,54 +2,26 @@ import StratusClient
 import StratusRecords
 import StratusSync
 
-/// The records that this version of the app cannot read, such as those with fields of a later form.
-///
-/// The state keeps their names (``EngineLedger/unreadable``), and the other records of their page are fetched. Each is
-/// read again when it changes, and once by each new engine, whose app may be newer.
-struct UnreadableRecords {
-    /// The records that this engine could not read.
-    var tried: Set<RecordID> = []
-    /// The errors of the zone that is fetched now.
-    var errors: [CKRecord.ID: CKError] = [:]
-}
-
-/// Records that an earlier engine could not read.
-struct RecordsReadAgain {
-    var modifications: [CKDatabase.RecordZoneChange.Modification] = []
-    var unreadable: [CKRecord.ID: CKError] = [:]
-    /// The names of those that no longer exist.
-    var missingNames: [String] = []
-
-    /// Adds them to a page that was requested later: of what it has it is newer.
-    func preceding(_ page: CKDatabase.OrderedZoneChanges) -> CKDatabase.OrderedZoneChanges {
-        if modifications.isEmpty && unreadable.isEmpty { return page }
-        var named = Set(page.modifications.map(\.record.recordID))
-        named.formUnion(page.deletions.map(\.recordID))
-        named.formUnion(page.unreadable.keys)
-        var all = page
-        all.modifications =
-            modifications.filter { !named.contains($0.record.recordID) } + page.modifications
-        for (id, error) in unreadable where !named.contains(id) { all.unreadable[id] = error }
-        return all
-    }
-}
-
+/// Reads records again that an earlier engine, perhaps of an older app, could not read.
 extension EngineDriver {
-    /// The largest number of records in one request.
+    /// The largest number of records in one request; fewer if the service refuses so many.
     private static let recordsPerRequest = 200
 
-    /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read.
+    /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read. A
+    /// fetch from the beginning contains them: it does not report deletions, so that a record which was deleted between
+    /// the two requests would stay.
     func recordsReadAgain(
         in zone: ZoneID, group: CKOperationGroup?
     ) async throws -> RecordsReadAgain {
         var again = RecordsReadAgain()
+        if state.ledger.zoneTokens[zone] == nil { return again }
         let names = state.ledger.unreadable[zone] ?? []
         let ids = names.sorted().map { RecordID(name: $0, zoneID: zone) }
             .filter { !unreadable.tried.contains($0) }
         for start in stride(from: 0, to: ids.count, by: Self.recordsPerRequest) {
             let batch = ids[start..<min(start + Self.recordsPerRequest, ids.count)]
                 .map { CKRecord.ID($0) }
-            let results = try await ask(group: group) { try await $0.records(for: batch) }
+            let results = try await records(for: batch, group: group)
             for id in batch {
                 switch results[id] {
                 case nil: continue
@@ -67,12 +39,33 @@ extension EngineDriver {
         return again
     }
 
+    /// Fetches records with one request, or in halves if the service refuses so many.
+    private func records(
+        for ids: [CKRecord.ID], group: CKOperationGroup?
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        do {
+            return try await ask(group: group) { try await $0.records(for: ids) }
+        } catch let error as CKError where error.code == .limitExceeded && ids.count > 1 {
+            // The same records again, in smaller requests.
+            let half = ids.count / 2
+            let first = try await records(for: Array(ids.prefix(half)), group: group)
+            let second = try await records(for: Array(ids.dropFirst(half)), group: group)
+            return first.merging(second) { $1 }
+        }
+    }
+
     /// Notes the records of a page that cannot be read, and forgets those that it has and those that are gone.
     func noteUnreadable(
         _ page: CKDatabase.OrderedZoneChanges, missingNames: [String], _ zone: ZoneID
     ) {
         unreadable.tried.formUnion(page.unreadable.keys.map { RecordID($0) })
-        unreadable.errors.merge(page.unreadable) { $1 }
+        var errors = unreadable.errors[zone] ?? [:]
+        if !errors.isEmpty {
+            for modification in page.modifications { errors[modification.record.recordID] = nil }
+            for deletion in page.deletions { errors[deletion.recordID] = nil }
+        }
+        errors.merge(page.unreadable) { $1 }
+        unreadable.errors[zone] = errors.isEmpty ? nil : errors
         let names = page.unreadable.keys.map(\.recordName)
         let others =
             page.modifications.map(\.record.recordID.recordName)

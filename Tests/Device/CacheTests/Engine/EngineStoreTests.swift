@@ -4,6 +4,7 @@ import StratusRecords
 import StratusSync
 import StratusSyncEngine
 import StratusTesting
+import Synchronization
 import Testing
 
 @testable import StratusCache
@@ -155,6 +156,58 @@ import Testing
         #expect(try phone.texts() == ["a": "1", "b": "1"])
     }
 
+    /// Whether the record was saved stays open, so it is not sent again before its deletion is fetched.
+    @Test func changeWhoseAnswerCameWithoutTheLockIsUnanswered() async throws {
+        let cloud = RealService()
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try Device(cloud)
+        try tablet.save("a", "1")
+        try await tablet.sync()
+        try await phone.sync()
+        try phone.save("b", "1")
+        let cache = phone.cache
+        let next = Mutex<EngineStore?>(nil)
+        link.duringNextSend {
+            let store = try EngineStore(cache)
+            next.withLock { $0 = store }
+        }
+        try await phone.engine.sendChanges()
+        #expect((phone.store.failure as? CacheError)?.code == .inUse)
+        next.withLock { $0 = nil }
+        try await tablet.sync()
+        try tablet.delete("b")
+        try await tablet.sync()
+        link.fail("page", 0, .requestLost(SyncFailure(.networkUnavailable)))
+        await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
+        #expect(phone.store.failure == nil)
+        // It may throw while the change waits; the engine's next calls below do not.
+        try? await phone.engine.sendChanges()
+        #expect(link.callNames.count { $0 == "send" } == 1)
+        try await phone.sync()
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1"])
+        #expect(try phone.texts() == ["a": "1"])
+    }
+
+    /// The user changes while another store of the cache has the lock.
+    @Test func fileIsNotSyncedForAUserWhoSignedInWithoutTheLock() async throws {
+        let cloud = TestCloud()
+        let (phone, _) = try await EngineDevice.pair(cloud, ["a": "1"])
+        let bobs = try await EngineDevice(cloud, "bobs", user: "bob")
+        try phone.save("unsent", "1")
+        var next: EngineStore? = try EngineStore(phone.cache)
+        try await cloud.signIn("bob", on: phone.connection)
+        try await phone.engine.fetchChanges()
+        #expect(next?.failure == nil)
+        #expect(phone.store.isHalted)
+        next = nil
+        try await phone.sync()
+        #expect(try phone.texts() == ["a": "1", "unsent": "1"])
+        try await bobs.sync()
+        #expect(try await bobs.cache.zoneIDs().isEmpty)
+    }
+
     /// Another process asks the one with the engine to sync.
     @Test func cacheOfAnotherProcessDoesNotSyncBesideAnEngine() async throws {
         let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
@@ -166,6 +219,33 @@ import Testing
         #expect(error?.code == .notSynced)
         try phone.cache.close()
         try await other.sync()
+    }
+
+    /// An app with an engine changes to the cache's own syncing: the engine keeps its file, then the cache does.
+    @Test func cacheThatSyncsItselfSharesTheLockWithItsStore() async throws {
+        let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
+        // It removes the file at its end.
+        defer { withExtendedLifetime(phone) {} }
+        try phone.cache.close()
+        func open() throws -> CloudCache {
+            try CloudCache(path: phone.path, container: phone.container, resolver: FieldWise())
+        }
+        let cache = try open()
+        var store: EngineStore? = try EngineStore(cache)
+        try await cache.sync()
+        let other = try open()
+        let second = try EngineStore(other)
+        #expect((second.failure as? CacheError)?.code == .inUse)
+        #expect(throws: CacheError.self) { try second.takeLock() }
+        await cache.start()
+        // The app releases its engine a little later.
+        #expect(store?.failure == nil)
+        store = nil
+        #expect(throws: CacheError.self) { try second.takeLock() }
+        await cache.stop()
+        try second.takeLock()
+        try cache.close()
+        try other.close()
     }
 
     /// Others of its zone are fetched and sent.

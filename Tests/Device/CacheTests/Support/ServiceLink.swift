@@ -38,6 +38,7 @@ final class ServiceLink: AccountTransport {
         var beforeSend: Interlude?
         var duringSend: Interlude?
         var duringPage: Interlude?
+        var duringLookup: Interlude?
         var duringDatabasePage: Interlude?
         var duringZones: Interlude?
     }
@@ -95,6 +96,9 @@ final class ServiceLink: AccountTransport {
     /// Runs once while the next page of a zone is in flight.
     func duringNextPage(_ body: @escaping Interlude) { state.withLock { $0.duringPage = body } }
 
+    /// Runs once after records were read by their names, before the answer arrives.
+    func duringNextLookup(_ body: @escaping Interlude) { state.withLock { $0.duringLookup = body } }
+
     /// Runs once while the next page of the database's changes is in flight.
     func duringNextDatabasePage(_ body: @escaping Interlude) {
         state.withLock { $0.duringDatabasePage = body }
@@ -127,6 +131,7 @@ final class ServiceLink: AccountTransport {
         switch name {
         case "send": try await take(\.duringSend)?()
         case "page": try await take(\.duringPage)?()
+        case "records": try await take(\.duringLookup)?()
         case "database": try await take(\.duringDatabasePage)?()
         case "zones": try await take(\.duringZones)?()
         default: break

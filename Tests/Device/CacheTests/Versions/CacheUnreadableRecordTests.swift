@@ -80,6 +80,56 @@ import Testing
         #expect(!tablet.link.callNames.contains("records"))
     }
 
+    /// The service takes fewer records in a request than the device asks for.
+    @Test func recordsAreReadAgainInSmallerRequests() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        let names = ["a", "b", "c", "d", "e"]
+        for name in names { try phone.save(name, "1") }
+        try await phone.sync()
+        tablet.link.setUnreadable(Set(names))
+        try await tablet.sync()
+        #expect(try tablet.texts().isEmpty)
+        tablet.link.setUnreadable([])
+        cloud.restart { $0.operationsPerRequest = 2 }
+        try tablet.restart()
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+    }
+
+    /// The requests that were answered before one failed are not repeated.
+    @Test func manyRecordsAreReadAgainInSteps() async throws {
+        let cloud = RealService()
+        let (phone, tablet) = (try Device(cloud), try Device(cloud))
+        let names = (0..<250).map { "\($0)" }
+        for name in names { try phone.save(name, "1") }
+        try await phone.sync()
+        tablet.link.setUnreadable(Set(names))
+        try await tablet.sync()
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+        tablet.link.fail("records", 1, .requestLost(SyncFailure(.networkUnavailable)))
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(tablet.link.callNames.count { $0 == "records" } == 3)
+    }
+
+    /// A fetch from the beginning does not report that the record was deleted just before.
+    @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
+        let (phone, tablet) = try await devices()
+        try await tablet.sync()
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+        try await tablet.cache.refetchEverything()
+        tablet.link.duringNextLookup {
+            try phone.delete("a")
+            try await phone.sync()
+        }
+        try await tablet.sync()
+        #expect(try tablet.texts() == phone.texts())
+        #expect(!tablet.link.callNames.contains("records"))
+    }
+
     /// The service refuses the edit, whose base is an earlier version.
     @Test func editOfAnUnreadableRecordIsSetAside() async throws {
         let (phone, tablet) = try await devices()

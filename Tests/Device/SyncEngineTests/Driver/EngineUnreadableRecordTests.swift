@@ -1,6 +1,9 @@
 import StratusClient
+import StratusService
 import StratusSyncEngine
 import StratusTesting
+import StratusWire
+import Synchronization
 import Testing
 
 /// Records that this version of the app cannot read keep no others from an engine.
@@ -45,5 +48,72 @@ import Testing
         try await phone.engine.sendChanges()
         try await device.app.engine.fetchChanges()
         #expect(device.app.texts == ["a": "2", "b": "1"])
+    }
+
+    /// The request for the second of two pages fails, and the next fetch continues there.
+    @Test func recordOfAnEarlierPageIsReportedAtTheEndOfItsZone() async throws {
+        let limits = Limits.with {
+            $0.recordsPerPage = 1
+            $0.maximumRecordsPerPage = 1
+        }
+        let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
+        _ = try await SwitchableDevice.sent(["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let engine = device.app.engine
+        device.transport.setUnreadable(["a", "b"])
+        let count = Mutex(0)
+        device.transport.beforeRequests { path in
+            guard path == ChangesZone.path else { return }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 2 { throw TransportError(.noRoute, "The network is gone.") }
+        }
+        await #expect(throws: CKError.self) { try await engine.fetchChanges() }
+        #expect(count.withLock { $0 } == 2)
+        let error = await #expect(throws: CKError.self) { try await engine.fetchChanges() }
+        let zoneError = error?.partialErrorsByItemID?[hutsID] as? CKError
+        #expect(zoneError?.errorsByRecordID.keys.map(\.recordName).sorted() == ["a", "b"])
+        // It is reported once.
+        try await engine.fetchChanges()
+    }
+
+    /// The service takes fewer records in a request than the device asks for.
+    @Test func recordsAreReadAgainInSmallerRequests() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a", "b"])
+        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        #expect(tablet.texts.isEmpty)
+        device.transport.setUnreadable([])
+        tablet.restart()
+        cloud.faults(on: "tablet").next(
+            of: RecordsLookup.self, .answer(.badRequest, frameworkCode: .limitExceeded))
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == phone.texts)
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 3)
+    }
+
+    /// A fetch from the beginning does not report that the record was deleted just before.
+    @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        device.transport.setUnreadable([])
+        tablet.restart()
+        // After an expired token the engine fetches again at once.
+        cloud.faults(on: "tablet").next(
+            of: ChangesZone.self, .answer(.badRequest, frameworkCode: .changeTokenExpired))
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == phone.texts)
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 1)
     }
 }
