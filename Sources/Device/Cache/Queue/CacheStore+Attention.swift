@@ -57,8 +57,9 @@ extension CacheStore {
                 var server = answered.map {
                     migratedLocally($0.withoutPlainValues(of: encryptedKeys(ofType: $0.type)))
                 }
-                server?.system = try keepingLinkKey(
+                let system = try keepingLinkKey(
                     server?.system, of: id.name, base: row.base, zone, database)
+                server?.system = system
                 guard try !mayBeLost(row, server, zone, database) else {
                     // The state that the service confirmed earlier may exist only here now. The zone's next fetch shows
                     // whether it must be deleted or sent again.
