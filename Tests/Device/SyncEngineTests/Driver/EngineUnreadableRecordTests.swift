@@ -1,4 +1,5 @@
 import StratusClient
+import StratusRecords
 import StratusService
 import StratusSyncEngine
 import StratusTesting
