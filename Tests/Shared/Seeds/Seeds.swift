@@ -19,6 +19,8 @@ package enum Seeds {
         "RandomUseTests": [97_455_859, 141_098_400, 171_605_181],
         "ReferencePropertyTests in steps": [158_944_950, 738_220_890, 800_146_657],
         "ResolverTests": [714_105_748],
+        // Deleted records came back with a second restore, of a newer copy.
+        "RestoredEnginesTests": [269_895_241, 367_120_355],
         "SimulationTests": [
             54, 239, 398, 439, 622, 693, 722, 818, 971, 1_051, 5_030, 5_050, 30_085, 30_088, 30_223,
             30_271, 423_537_234, 423_538_385, 423_538_639, 483_971_102, 794_488_010, 825_019_900,

@@ -153,14 +153,16 @@ extension CacheStore {
             row.earlier = []
             row.delivery = .notSent
         case .deleted, .failed:
+            var version: Int64?
             if case .deleted(let tag) = answer {
-                let version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
+                version = tag.flatMap { RecordSnapshot.SystemFields.version(ofTag: $0) }
                 // If a restore brought back the former record, its deletion does not tell other devices that the later
                 // record of the name was deleted too.
                 let isOfFormer = try row.base.map { try isFormer($0, database) } ?? false
                 try noteDeletion(
                     of: item.change.id, version: isOfFormer ? nil : version, database)
             }
+            if version == nil { try noteGone(item.base, database) }
             if isLatest { return try removePending(row, database) }
             // The zone's changes have not reported the deletion of the former record yet.
             row.base = nil

@@ -43,6 +43,17 @@ extension CacheStore {
         ).execute(arguments: [zone.key])
     }
 
+    /// Whether a deleted record is one that was sent from here without an answer, although a later fetch of the zone's
+    /// changes did not find it: it arrived after that fetch, or a second restore brought it back.
+    ///
+    /// - Parameter created: when the deleted record was created, in milliseconds since 1970: a record that was created
+    ///   before this one is another one. Known if earlier deletions may be reported once more.
+    func hasArrived(_ client: RecordSnapshot, _ row: PendingRow, created: Int64?) -> Bool {
+        guard !row.earlier.isEmpty, created.map({ wasThere(client, at: $0) }) ?? true
+        else { return false }
+        return marksOfTimes(client).contains { row.earlier.contains($0) }
+    }
+
     // MARK: Records deleted before their arrival was known
 
     /// Notes what was sent of a record that is being deleted here, if it is unknown whether it arrived.
@@ -53,10 +64,33 @@ extension CacheStore {
             pending.base?.system == nil || pending.isRecreated
         else { return }
         let marks = pending.earlier + (pending.isUnanswered ? marksOfTimes(old) : [])
-        guard !marks.isEmpty else { return }
-        let place: StatementArguments = [
-            old.id.zoneID.ownerName, old.id.zoneID.name, old.id.name,
-        ]
+        if !marks.isEmpty { try addSent(marks, of: old.id, database) }
+    }
+
+    /// Notes that a deletion found no record at the service. Another device has deleted it, which the zone's changes
+    /// will report, or the service has lost it. If a second restore brings it back before this device fetches, the
+    /// service has everything that this device knows; that it is the deleted record is shown by the time at which the
+    /// service created it.
+    ///
+    /// - Parameter base: the deleted record as the service had it.
+    func noteGone(_ base: RecordSnapshot?, _ database: Database) throws {
+        // A user may join a share again after leaving it, and a record may return to a share.
+        guard createsZones, let base, let system = base.system, system.sharing == nil,
+            RecordSnapshot.SystemFields.version(ofTag: system.changeTag) != nil,
+            let mark = markOfCreation(base)
+        else { return }
+        try addSent([mark], of: base.id, database)
+    }
+
+    private func markOfCreation(_ record: RecordSnapshot) -> UInt64? {
+        record.system?.createdMilliseconds.map {
+            Field(name: "\u{1}created", value: .int64($0)).digest
+        }
+    }
+
+    /// Adds marks to those of a record that was deleted here.
+    private func addSent(_ marks: [UInt64], of id: RecordID, _ database: Database) throws {
+        let place: StatementArguments = [id.zoneID.ownerName, id.zoneID.name, id.name]
         let ofTombstone = "\(isHere) AND owner = ? AND zone = ? AND name = ?"
         let known = try Data.fetchOne(
             database.cachedStatement(sql: "SELECT sent FROM tombstone WHERE \(ofTombstone)"),
@@ -70,8 +104,8 @@ extension CacheStore {
     struct RepeatableDeletions {
         /// When this device last learned that the service lost history, and with it perhaps deletions; nil if never.
         var lossMilliseconds: Int64?
-        /// Records that were deleted before it was known whether they had arrived: the time of the deletion, and the
-        /// marks of what was sent.
+        /// Records that were deleted before it was known whether they had arrived, or whose deletion found no record at
+        /// the service: the time of the deletion, and the marks of what was sent or deleted.
         var unanswered: [String: (milliseconds: Int64, sent: Set<UInt64>)]
 
         var isAfterLoss: Bool { lossMilliseconds != nil }
@@ -99,13 +133,13 @@ extension CacheStore {
         return deletions
     }
 
-    /// When this record of the service was deleted here, if it was sent from here without an answer; nil otherwise.
+    /// When this record of the service was deleted here, if it was sent from here without an answer, or if the service
+    /// no longer had it then; nil otherwise.
     func unansweredMilliseconds(
         _ server: RecordSnapshot, _ deletions: RepeatableDeletions
     ) -> Int64? {
-        guard let known = deletions.unanswered[server.id.name],
-            marksOfTimes(server).contains(where: { known.sent.contains($0) })
-        else { return nil }
-        return known.milliseconds
+        guard let known = deletions.unanswered[server.id.name] else { return nil }
+        let marks = marksOfTimes(server) + [markOfCreation(server)].compactMap(\.self)
+        return marks.contains { known.sent.contains($0) } ? known.milliseconds : nil
     }
 }

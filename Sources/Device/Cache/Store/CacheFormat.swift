@@ -272,8 +272,9 @@ enum CacheFormat {
         """
 
     // tombstone.sent: marks of the field times with which a new record was sent, if it was deleted before it was known
-    // whether it had arrived; NULL for all others. pending.isMoved: its base refers, or may refer, with DELETE_SELF to
-    // a record to which the record no longer refers.
+    // whether it had arrived, and of the record's creation, if its deletion found no record at the service; NULL for
+    // all others. pending.isMoved: its base refers, or may refer, with DELETE_SELF to a record to which the record no
+    // longer refers.
     private static let unansweredSavesAndMoves = """
         ALTER TABLE tombstone ADD COLUMN sent BLOB;
         CREATE INDEX tombstoneOfUnanswered ON tombstone (database, owner, zone)

@@ -143,7 +143,7 @@ extension CacheStore {
             {
                 try noteDeletion(of: id, version: .max, database)
             }
-            try receiveDeletion(of: name, zone, &outcome, database)
+            try receiveDeletion(of: name, created: created, zone, &outcome, database)
         }
     }
 
@@ -292,8 +292,11 @@ extension CacheStore {
     }
 
     /// Handles a deletion that the service reports.
+    ///
+    /// - Parameter created: when the deleted record was created, in milliseconds since 1970; nil if unknown.
     func receiveDeletion(
-        of name: String, _ zone: CachedZoneRow, _ outcome: inout CacheOutcome, _ database: Database
+        of name: String, created: Int64? = nil, _ zone: CachedZoneRow,
+        _ outcome: inout CacheOutcome, _ database: Database
     ) throws {
         let id = RecordID(name: name, zoneID: zone.id)
         guard var row = try pending(name, zone, database) else {
@@ -307,9 +310,11 @@ extension CacheStore {
         if row.base == nil {
             // The record was created here, and the deletion is that of a former record, unless this record was sent and
             // arrived, or another device was the first to send it again.
-            let isKnownThere = row.isSentAgain && recreatedMilliseconds(client) == nil
+            let isKnownThere =
+                recreatedMilliseconds(client) == nil
+                && (row.isSentAgain || hasArrived(client, row, created: created))
             guard row.delivery != .notSent || isKnownThere, !row.isRecreated else { return }
-            if row.delivery == .notSent, row.change.generation == 1 {
+            if row.delivery == .notSent, row.isSentAgain, row.change.generation == 1 {
                 // The save was queued only because of the loss, and the app did not edit the record.
                 try removePending(row, database)
                 try removeRecord(name, zone, database)

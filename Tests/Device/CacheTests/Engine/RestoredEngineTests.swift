@@ -96,6 +96,67 @@ import Testing
         try await expect(["a": "1"], on: phone, tablet)
     }
 
+    /// The phone's deletion finds no record, because an older copy was restored. A newer copy brings the record back
+    /// before the phone fetches, and has everything that the phone knows.
+    @Test func recordThatTheDeletionDidNotFindIsDeletedWhenItReturns() async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let older = try cloud.copy()
+        try phone.save("b", "1")
+        try await phone.engine.sendChanges()
+        let newer = try cloud.copy()
+        try phone.delete("b")
+        try await cloud.restore(older)
+        try await phone.engine.sendChanges()
+        #expect(phone.engine.state.pendingRecordZoneChanges.isEmpty)
+        try await cloud.restore(newer)
+        try await expect(["a": "1"], on: phone, tablet)
+        let deletedAgain = try await phone.cache.reports().flatMap { report -> [String] in
+            guard case .changesLost(_, _, let ids) = report.event else { return [] }
+            return ids.map(\.recordName)
+        }
+        #expect(deletedAgain == ["b"])
+    }
+
+    /// The phone's deletion finds no record, because the tablet has deleted it: the next one of that name stays.
+    @Test func recordCreatedElsewhereAfterADeletionThatFoundNothingStays() async throws {
+        let (_, phone, tablet) = try await devices(["a", "b"])
+        try tablet.delete("b")
+        try phone.delete("b")
+        try await tablet.sync()
+        try await phone.engine.sendChanges()
+        try tablet.save("b", "2")
+        try await expect(["a": "1", "b": "2"], on: tablet, phone)
+    }
+
+    /// The phone's save arrives without an answer, and the phone's fetch does not find the record, because an older
+    /// copy was restored. A newer copy brings the record back, and the tablet deletes it.
+    @Test(arguments: [false, true])
+    func returnedRecordOfAnUnansweredSaveStaysDeleted(isEdited: Bool) async throws {
+        let (cloud, phone, tablet) = try await devices(["a"])
+        let older = try cloud.copy()
+        try phone.save("b", "1")
+        cloud.loseNextAnswer(ofDevice: 0)
+        await #expect(throws: CKError.self) { try await phone.engine.sendChanges() }
+        let newer = try cloud.copy()
+        try await cloud.restore(older)
+        try await phone.engine.fetchChanges()
+        try await cloud.restore(newer)
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "1", "b": "1"])
+        try tablet.delete("b")
+        try await tablet.sync()
+        if isEdited {
+            let id = CKRecord.ID(recordName: "b", zoneID: .list)
+            let record = try #require(try phone.cache.record(for: id))
+            record["count"] = Int64(1)
+            try phone.store.save([record], phone.engine)
+        }
+        try await expect(["a": "1"], on: phone, tablet)
+        let reports = try await phone.cache.reports()
+        #expect(
+            reports.contains { if case .editOfDeletedRecord = $0.event { true } else { false } })
+    }
+
     /// The phone has a change tag from the lost history of the zone, but no token.
     @Test func zoneThatWasNeverFetchedIsFetchedAfterALoss() async throws {
         let cloud = RestorableCloud()
