@@ -147,7 +147,7 @@ import Testing
         try await tablet.sync()
         if isEdited {
             let id = CKRecord.ID(recordName: "b", zoneID: .list)
-            let record = try #require(try phone.cache.record(for: id))
+            let record = try #require(try await phone.cache.record(for: id))
             record["count"] = Int64(1)
             try phone.store.save([record], phone.engine)
         }
