@@ -28,7 +28,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let unsavedShare = Self(rawValue: "unsavedShare")
         /// A zone that this database cannot have or cannot delete.
         public static let invalidZone = Self(rawValue: "invalidZone")
-        /// Another process has a file open that must be moved.
+        /// Another process has a file open that must be moved, or something else syncs a file that an engine is to sync;
+        /// see ``EngineStore/failure``.
         public static let inUse = Self(rawValue: "inUse")
         /// A database that the cache does not keep.
         public static let invalidDatabase = Self(rawValue: "invalidDatabase")

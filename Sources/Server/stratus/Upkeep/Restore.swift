@@ -10,8 +10,8 @@ struct Restore: AsyncParsableCommand {
         discussion: """
             Stop the service first. Every file of the backup is compared with its manifest before \
             anything is replaced. The folder's old content is moved into a subfolder \
-            replaced-<time>; nothing is deleted. All devices fetch everything once, because they \
-            have seen changes that the backup lacks.
+            replaced-<time>; nothing is deleted. Devices that have seen changes which the backup \
+            lacks fetch everything once.
             """)
 
     @OptionGroup var folder: CommandFolder
