@@ -58,7 +58,10 @@ import Testing
             $0.maximumRecordsPerPage = 1
         }
         let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
-        _ = try await SwitchableDevice.sent(["a": "1", "b": "1"], to: cloud)
+        // Sent one by one, because no page ends within a batch.
+        let phone = try await SwitchableDevice.sent(["a": "1"], to: cloud).app
+        phone.write("b", "1")
+        try await phone.engine.sendChanges()
         let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
         let engine = device.app.engine
         device.transport.setUnreadable(["a", "b"])
