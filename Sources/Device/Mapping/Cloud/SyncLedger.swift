@@ -12,6 +12,13 @@ final class SyncLedger: Sendable {
         /// When the object was changed, in milliseconds.
         var changed: Int64?
         var tag: String?
+        /// True if only some fields of the object's last edit were saved.
+        var isPart: Bool?
+
+        /// Whether the record lacks the object's last edit, or a part of it.
+        ///
+        /// - Parameter changed: the object's change date, in milliseconds.
+        func lacksEdit(of changed: Int64?) -> Bool { isPart == true || self.changed != changed }
     }
 
     /// A file that is an asset at the service.
