@@ -171,6 +171,18 @@ struct SyncTests {
         #expect(!again.transport.requests.contains(RecordsModify.path) || scope == .public)
     }
 
+    /// The service refuses a fetch without a change token too, as if a token had expired.
+    @Test func refusalOfAFetchFromTheBeginningIsNotRepeated() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        _ = phone.addPerson("Anna")
+        try await phone.sync()
+        cloud.faults(on: "phone").next(
+            3, of: ChangesZone.self,
+            .answer(.badRequest, frameworkCode: .changeTokenExpired))
+        let error = await #expect(throws: CKError.self) { try await phone.sync() }
+        #expect(error?.code == .changeTokenExpired)
+    }
+
     @Test(arguments: scopes)
     func forcedSyncRepairsBothSides(scope: CKDatabase.Scope) async throws {
         let phone = try await MappedDevice(cloud, "phone", scope: scope)
