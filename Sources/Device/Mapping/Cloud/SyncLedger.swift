@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import Synchronization
 
 /// The last common state of both sides, in a file of lines to which changes are appended, and which
@@ -257,6 +258,7 @@ final class SyncLedger: Sendable {
         state.lineCount = lines.count
         state.file = try reporting(url) {
             try text(lines).write(to: url, options: .atomic)
+            DeviceFile.tighten(url.path)
             let file = try FileHandle(forWritingTo: url)
             try file.seekToEnd()
             return file

@@ -24,4 +24,15 @@ import Testing
         let read = try SyncLedger(url: url)
         #expect(read.pendingDeletions("Hut") == ["first", "second"])
     }
+
+    @Test func fileIsForItsUserAlone() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        _ = FileManager.default.createFile(
+            atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o644])
+        try SyncLedger(url: url).set("user", "anna")
+        let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
+        #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+    }
 }
