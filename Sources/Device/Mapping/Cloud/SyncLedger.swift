@@ -139,7 +139,9 @@ final class SyncLedger: Sendable {
         self.url = url
         self.append = append
         var state = State()
-        if let url, let data = FileManager.default.contents(atPath: url.path) {
+        if let url, FileManager.default.fileExists(atPath: url.path) {
+            // A file that exists but cannot be read is not replaced: its deletions were not all sent.
+            let data = try Self.reporting(url) { try Data(contentsOf: url) }
             let decoder = JSONDecoder()
             for line in data.split(separator: UInt8(ascii: "\n")) {
                 // A partly written line is skipped; what it recorded is compared once more.
@@ -282,7 +284,7 @@ final class SyncLedger: Sendable {
         try Result(catching: body).mapError { error in
             MappingError(
                 .unwritable,
-                "The mapping's file \(url.path) cannot be written. Use a file in a writable folder.",
+                "The mapping's file \(url.path) cannot be read or written. Correct its permissions, or use a file in a writable folder.",
                 cause: error)
         }.get()
     }

@@ -73,7 +73,8 @@ extension CloudMapping {
         of types: [any CloudEntity.Type], isForced: Bool, isDry: Bool = false
     ) async throws -> SyncRound {
         let ticket = state.withLock { state in
-            state.made = [:]
+            // A dry run creates no objects, and a sync may be creating some.
+            if !isDry { state.made = [:] }
             return state.takeTicket()
         }
         let names = types.map { ($0.recordTypeName, ledger.knownNames($0.recordTypeName)) }
