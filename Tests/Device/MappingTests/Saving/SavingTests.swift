@@ -182,6 +182,26 @@ struct SavingTests {
         #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
     }
 
+    /// The tablet's sync has fetched an earlier record when the app saves one of two edited properties.
+    @Test func saveKeysDuringASyncLosesNoEditOfOtherProperties() async throws {
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
+        anna.edit { $0.age = 55 }
+        try await phone.mapping.save(anna)
+        tablet.store.hooks.withLock { hooks in
+            hooks.didFinish = {
+                tablet.store.hooks.withLock { $0.didFinish = nil }
+                copy.edit {
+                    $0.firstName = "Hanna"
+                    $0.lastName = "Berg"
+                }
+                try await tablet.mapping.save(copy, keys: [\.firstName])
+            }
+        }
+        for _ in 1...2 { try await tablet.sync() }
+        #expect(copy.lastName == "Berg")
+        #expect(try await phone.record(copy.syncID)["lastName"] == "Berg")
+    }
+
     /// The tablet has edited another property later: the phone applies that edit and keeps the saved property.
     @Test func saveKeysDoesNotOverwriteALaterEditOfOtherProperties() async throws {
         let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
