@@ -194,6 +194,7 @@ struct SavingTests {
                     $0.firstName = "Hanna"
                     $0.lastName = "Berg"
                 }
+                copy.changeDate = copy.changeDate?.addingTimeInterval(60)
                 try await tablet.mapping.save(copy, keys: [\.firstName])
             }
         }
