@@ -340,6 +340,13 @@ struct ServiceTests {
         #expect(try await droppedMapping(TestClock()).mapping == nil)
     }
 
+    @Test func linkOfABusyZoneIsSavedByALaterSync() async throws {
+        let phone = try await offlinePhone(TestClock())
+        phone.mapping.recover(
+            from: MappingError(.linkNotSaved, "A home was not saved.", cause: CKError(.zoneBusy)))
+        #expect(phone.mapping.state.withLock { $0.recovery != nil })
+    }
+
     @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {
         let clock = TestClock()
         let phone = try await offlinePhone(clock)

@@ -14,7 +14,9 @@ extension CloudMapping {
 
     /// Schedules a full sync for when the service can be reached again.
     func recover(from error: any Error) {
-        guard let error = error as? CKError, error.mayPass else { return }
+        // An object may have been saved without an object that it refers to.
+        let cause = (error as? MappingError)?.cause ?? error
+        guard let error = cause as? CKError, error.mayPass else { return }
         state.withLock { state in
             guard state.recovery == nil else {
                 // The sync of the recovery may have passed the object already.
