@@ -157,7 +157,8 @@ public final class CloudMapping: Sendable {
     }
 
     func recordID(_ name: String) -> CKRecord.ID {
-        CKRecord.ID(recordName: name, zoneID: source.zoneID)
+        // The service refuses a name that is not valid.
+        CKRecord.ID(known: name, zoneID: source.zoneID)
     }
 
     /// Checks the account, and creates the zone or registers the device.

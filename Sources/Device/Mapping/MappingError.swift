@@ -35,7 +35,7 @@ public struct MappingError: Error, Sendable, CustomStringConvertible {
         public static let linkNotSaved = Self(rawValue: "linkNotSaved")
         /// A record has fields that this version of the app cannot read.
         public static let unreadable = Self(rawValue: "unreadable")
-        /// The file of the mapping cannot be written.
+        /// The file of the mapping cannot be read or written.
         public static let unwritable = Self(rawValue: "unwritable")
     }
 

@@ -321,6 +321,32 @@ struct ServiceTests {
         cloud.faults.clear()
     }
 
+    private struct Dropped {
+        weak let mapping: CloudMapping?
+    }
+
+    /// A mapping that failed to save without a network, and that nobody but its recovery uses any more.
+    private func droppedMapping(_ clock: TestClock) async throws -> Dropped {
+        let phone = try await CloudMapping.$isForAllTasks.withValue(false) {
+            try await offlinePhone(clock)
+        }
+        let home = phone.addHome("Lake Road")
+        await #expect(throws: CKError.self) { try await phone.mapping.save(home) }
+        await clock.waitForSleeper(seconds: 2.5...5)
+        return Dropped(mapping: phone.mapping)
+    }
+
+    @Test func mappingIsReleasedWhileItsRecoveryWaits() async throws {
+        #expect(try await droppedMapping(TestClock()).mapping == nil)
+    }
+
+    @Test func linkOfABusyZoneIsSavedByALaterSync() async throws {
+        let phone = try await offlinePhone(TestClock())
+        phone.mapping.recover(
+            from: MappingError(.linkNotSaved, "A home was not saved.", cause: CKError(.zoneBusy)))
+        #expect(phone.mapping.state.withLock { $0.recovery != nil })
+    }
+
     @Test func networkThatIsBackIsFollowedByASyncAtOnce() async throws {
         let clock = TestClock()
         let phone = try await offlinePhone(clock)

@@ -34,12 +34,9 @@ public final class CKShareRequestAccessOperation: CKOperation, @unchecked Sendab
     }
 
     override func perform() async throws {
-        let results = try await containerSession.requestAccess(to: shareURLs ?? [])
-        deliver {
-            for (url, result) in results { self.perShareAccessRequestResultBlock?(url, result) }
+        deliver(try await containerSession.requestAccess(to: shareURLs ?? [])) { url, result in
+            self.perShareAccessRequestResultBlock?(url, result)
         }
-        await delivered()
-        if isCancelled { throw CKError.cancelled }
     }
 
     override func end(_ error: CKError?) {

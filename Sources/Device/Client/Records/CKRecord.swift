@@ -119,14 +119,19 @@ public class CKRecord: NSObject, ArchivedRecordReading, NSSecureCoding, NSCopyin
     /// When the record was last saved, by the service's clock; nil before it was saved.
     public var modificationDate: Date? { state.withLock { $0.modificationDate } }
 
-    /// The user who created the record; nil before it was saved.
+    /// The user who created the record; nil before it was saved, and if the service does not say.
     public var creatorUserRecordID: CKRecord.ID? {
-        state.withLock { $0.creatorName }.map { CKRecordID(known: $0) }
+        Self.userRecordID(state.withLock { $0.creatorName })
     }
 
-    /// The user who changed the record last; nil before it was saved.
+    /// The user who changed the record last; nil before it was saved, and if the service does not say.
     public var lastModifiedUserRecordID: CKRecord.ID? {
-        state.withLock { $0.modifierName }.map { CKRecordID(known: $0) }
+        Self.userRecordID(state.withLock { $0.modifierName })
+    }
+
+    /// - Parameter name: empty if the service does not name the user.
+    private static func userRecordID(_ name: String?) -> CKRecord.ID? {
+        name.flatMap { $0.isEmpty ? nil : CKRecordID(known: $0) }
     }
 
     /// The share whose root is this record.

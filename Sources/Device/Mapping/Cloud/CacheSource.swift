@@ -23,7 +23,7 @@ struct CacheSource: RecordSource {
     func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         var found: [String: CKRecord] = [:]
         for name in names {
-            found[name] = try await cache.record(for: CKRecord.ID(recordName: name, zoneID: zoneID))
+            found[name] = try await cache.record(for: CKRecord.ID(known: name, zoneID: zoneID))
         }
         if withFiles { await fetchFiles(of: Array(found.values)) }
         return NamedRecords(records: found)
@@ -45,7 +45,7 @@ struct CacheSource: RecordSource {
     func modify(
         saving records: [CKRecord], deleting names: [String]
     ) async throws -> [String: Result<CKRecord?, any Error>] {
-        let ids = names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) }
+        let ids = names.map { CKRecord.ID(known: $0, zoneID: zoneID) }
         if !records.isEmpty || !ids.isEmpty { try await cache.save(records, deleting: ids) }
         var results: [String: Result<CKRecord?, any Error>] = [:]
         for record in records { results[record.recordID.recordName] = .success(record) }
@@ -66,7 +66,7 @@ struct CacheSource: RecordSource {
     }
 
     func refuseIfHidden(_ name: String) async throws {
-        try await cache.refuseIfHidden(CKRecord.ID(recordName: name, zoneID: zoneID))
+        try await cache.refuseIfHidden(CKRecord.ID(known: name, zoneID: zoneID))
     }
 
     func records(

@@ -9,7 +9,8 @@ struct DatabaseRequests: Sendable {
     /// The items of a request at first, as many as CloudKit documents; fewer if the service refuses so many.
     private static let largestBatch = 400
 
-    func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
+    /// The ID of a record whose name may come from the service, which refuses a name that is not valid.
+    func id(_ name: String) -> CKRecord.ID { CKRecord.ID(known: name, zoneID: zoneID) }
 
     func records(named names: [String], withFiles: Bool) async throws -> NamedRecords {
         let database = withFiles ? database : database.withoutAssetDownloads

@@ -54,8 +54,9 @@ struct FeedSource: DatabaseSource {
                 token = page.changeToken
                 changes.mark = page.changeToken.text
                 if !page.moreComing { return changes }
-            } catch let error as CKError where error.contains(.changeTokenExpired) {
-                // The device was away too long: everything is compared.
+            } catch let error as CKError where token != nil && error.contains(.changeTokenExpired) {
+                // The device was away too long: everything is compared. A fetch without a token that is refused for
+                // this reason too would be refused forever.
                 changes = RemoteChanges(isComplete: true)
                 token = nil
             }

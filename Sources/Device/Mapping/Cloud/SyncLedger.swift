@@ -1,4 +1,5 @@
 import Foundation
+import StratusClient
 import Synchronization
 
 /// The last common state of both sides, in a file of lines to which changes are appended, and which
@@ -12,6 +13,13 @@ final class SyncLedger: Sendable {
         /// When the object was changed, in milliseconds.
         var changed: Int64?
         var tag: String?
+        /// True if only some fields of the object's last edit were saved.
+        var isPart: Bool?
+
+        /// Whether the record lacks the object's last edit, or a part of it.
+        ///
+        /// - Parameter changed: the object's change date, in milliseconds.
+        func lacksEdit(of changed: Int64?) -> Bool { isPart == true || self.changed != changed }
     }
 
     /// A file that is an asset at the service.
@@ -131,7 +139,9 @@ final class SyncLedger: Sendable {
         self.url = url
         self.append = append
         var state = State()
-        if let url, let data = FileManager.default.contents(atPath: url.path) {
+        if let url, FileManager.default.fileExists(atPath: url.path) {
+            // A file that exists but cannot be read is not replaced: its deletions were not all sent.
+            let data = try Self.reporting(url) { try Data(contentsOf: url) }
             let decoder = JSONDecoder()
             for line in data.split(separator: UInt8(ascii: "\n")) {
                 // A partly written line is skipped; what it recorded is compared once more.
@@ -250,6 +260,7 @@ final class SyncLedger: Sendable {
         state.lineCount = lines.count
         state.file = try reporting(url) {
             try text(lines).write(to: url, options: .atomic)
+            DeviceFile.tighten(url.path)
             let file = try FileHandle(forWritingTo: url)
             try file.seekToEnd()
             return file
@@ -273,7 +284,7 @@ final class SyncLedger: Sendable {
         try Result(catching: body).mapError { error in
             MappingError(
                 .unwritable,
-                "The mapping's file \(url.path) cannot be written. Use a file in a writable folder.",
+                "The mapping's file \(url.path) cannot be read or written. Correct its permissions, or use a file in a writable folder.",
                 cause: error)
         }.get()
     }

@@ -23,14 +23,18 @@ struct MappedReference<Entity: CloudEntity>: Sendable {
 }
 
 extension MappedReference {
-    /// The names of the records that a record refers to by this reference.
+    /// The names of the records that a record refers to by this reference. A record never has an empty name, which a
+    /// service may nevertheless return.
     func names(in record: CKRecord) -> [String] {
+        let references: [CKRecord.Reference]
         if isList {
             let list: [CKRecord.Reference]? = record[name]
-            return list?.map(\.recordID.recordName) ?? []
+            references = list ?? []
+        } else {
+            let one: CKRecord.Reference? = record[name]
+            references = one.map { [$0] } ?? []
         }
-        let one: CKRecord.Reference? = record[name]
-        return one.map { [$0.recordID.recordName] } ?? []
+        return references.map(\.recordID.recordName).filter { !$0.isEmpty }
     }
 
     /// The names of the records that a record refers to, and those of ignored rows in the property, to which no record

@@ -78,6 +78,9 @@ public final class CloudObject<Fields: CloudFields>: CloudKeyed, CloudCreatable,
     }
 
     /// Changes properties, dates the change, and remembers their former values.
+    ///
+    /// - Precondition: the body uses only its argument, neither the object, which is locked meanwhile, nor a store that
+    ///   has it.
     public func edit(_ body: (inout Fields) -> Void) {
         change { state in
             state.beforeEdit = state.fields

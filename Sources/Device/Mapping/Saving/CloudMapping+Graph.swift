@@ -22,7 +22,7 @@ extension CloudMapping {
     /// Whether an object was edited since both sides were last equal.
     func isChanged<E: CloudEntity>(_ entity: E, _ name: String) -> Bool {
         guard let known = ledger.known(E.recordTypeName, name) else { return true }
-        return known.changed != entity.changeMilliseconds
+        return known.lacksEdit(of: entity.changeMilliseconds)
     }
 
     /// The roots, and the edited objects that they refer to.

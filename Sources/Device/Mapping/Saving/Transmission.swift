@@ -174,7 +174,8 @@ extension CloudMapping {
                     item.node.name,
                     SyncLedger.Known(
                         changed: item.isPart ? former?.changed : item.changed,
-                        tag: item.isOvertaken ? former?.tag : record.recordChangeTag)
+                        tag: item.isOvertaken ? former?.tag : record.recordChangeTag,
+                        isPart: item.isPart ? true : nil)
                 )
             }
             try ledger.setKnown(type, Dictionary(known) { $1 })

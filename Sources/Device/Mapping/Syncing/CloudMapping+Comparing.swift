@@ -113,7 +113,7 @@ extension CloudMapping {
         let map = E.cloudMap
         let known = ledger.known(map.recordType, name)
         let (mine, theirs) = (object.changeMilliseconds, map.changeMilliseconds(of: record))
-        let isEdited = known == nil || known?.changed != mine
+        let isEdited = known?.lacksEdit(of: mine) ?? true
         if !round.isForced {
             if let tag = known?.tag, tag == record.recordChangeTag {
                 return isEdited ? .upload : .seen
@@ -124,6 +124,8 @@ extension CloudMapping {
         }
         if (mine ?? .min) > (theirs ?? .min) { return .upload }
         if mine == theirs {
+            // A save of some fields has dated the record; the rest of the edit is not in it yet.
+            if known?.isPart == true { return .upload }
             let ignored = try await ignoredRows(of: object)
             return try map.differs(object, record, ignored: ignored, mapping: self)
                 ? .updated : .agreed

@@ -14,7 +14,9 @@ extension CloudMapping {
 
     /// Schedules a full sync for when the service can be reached again.
     func recover(from error: any Error) {
-        guard let error = error as? CKError, error.mayPass else { return }
+        // An object may have been saved without an object that it refers to.
+        let cause = (error as? MappingError)?.cause ?? error
+        guard let error = cause as? CKError, error.mayPass else { return }
         state.withLock { state in
             guard state.recovery == nil else {
                 // The sync of the recovery may have passed the object already.
@@ -23,40 +25,46 @@ extension CloudMapping {
             }
             log.debug("no connection; syncing again later", metadata: ["error": "\(error)"])
             state.recovery = CurrentWork.$current.withValue(nil) {
-                world.startTask("mapping recovery") { [weak self] in
-                    await self?.recoverByItself(afterSeconds: error.longestRetryAfterSeconds)
+                world.startTask("mapping recovery") { [weak self, world] in
+                    var backoff = Backoff(
+                        firstSeconds: Self.recoverySeconds.first,
+                        longestSeconds: Self.recoverySeconds.longest)
+                    var failure = error
+                    while true {
+                        let pause = backoff.nextSeconds(random: world.random())
+                        let seconds = max(failure.longestRetryAfterSeconds ?? 0, pause)
+                        // Only cancellation cuts the pause short. Nothing holds the mapping meanwhile: one that the app
+                        // has dropped does not sync any more.
+                        do { try await world.sleep(seconds) } catch { return }
+                        guard let next = await self?.tryAgain() else { return }
+                        failure = next
+                    }
                 }
             }
         }
     }
 
-    private func recoverByItself(afterSeconds retryAfter: Double?) async {
-        var backoff = Backoff(
-            firstSeconds: Self.recoverySeconds.first, longestSeconds: Self.recoverySeconds.longest)
-        var pause = retryAfter
-        while !Task.isCancelled {
-            do {
-                let seconds = max(pause ?? 0, backoff.nextSeconds(random: world.random()))
-                try await world.sleep(seconds)
-                state.withLock { $0.laterFailure = nil }
-                try await syncEntities()
-                guard let failure = endRecovery() else {
-                    return log.debug("connection recovered")
-                }
-                pause = failure.longestRetryAfterSeconds
-            } catch let error as CKError where error.mayPass {
-                pause = error.longestRetryAfterSeconds
-            } catch {
-                // Another attempt would fail in the same way, and no caller gets the error.
-                if !Task.isCancelled {
-                    log.error(
-                        "the sync after a lost connection failed and is not repeated; sync again once the cause is removed",
-                        metadata: ["error": "\(error)"])
-                }
-                break
-            }
+    /// Syncs, for the recovery.
+    ///
+    /// - Returns: the failure after which another sync is needed; nil when the recovery has ended.
+    private func tryAgain() async -> CKError? {
+        do {
+            state.withLock { $0.laterFailure = nil }
+            try await syncEntities()
+            let failure = endRecovery()
+            if failure == nil { log.debug("connection recovered") }
+            return failure
+        } catch let error as CKError where error.mayPass {
+            return Task.isCancelled ? nil : error
+        } catch {
+            // Another attempt would fail in the same way, and no caller gets the error.
+            guard !Task.isCancelled else { return nil }
+            log.error(
+                "the sync after a lost connection failed and is not repeated; sync again once the cause is removed",
+                metadata: ["error": "\(error)"])
+            state.withLock { $0.recovery = nil }
+            return nil
         }
-        if !Task.isCancelled { state.withLock { $0.recovery = nil } }
     }
 
     /// Ends the recovery after its sync, unless something failed meanwhile.

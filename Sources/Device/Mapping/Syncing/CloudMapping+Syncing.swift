@@ -73,7 +73,8 @@ extension CloudMapping {
         of types: [any CloudEntity.Type], isForced: Bool, isDry: Bool = false
     ) async throws -> SyncRound {
         let ticket = state.withLock { state in
-            state.made = [:]
+            // A dry run creates no objects, and a sync may be creating some.
+            if !isDry { state.made = [:] }
             return state.takeTicket()
         }
         let names = types.map { ($0.recordTypeName, ledger.knownNames($0.recordTypeName)) }
@@ -129,8 +130,10 @@ extension CloudMapping {
         _ type: E.Type, _ comparison: TypeComparison, since ticket: Int
     ) async throws {
         let map = E.cloudMap
-        let records = (comparison.new + comparison.updated + comparison.agreed).filter {
-            !wasDeleted(type, $0.recordID.recordName, since: ticket)
+        let records = (comparison.new + comparison.updated + comparison.agreed).filter { record in
+            let name = record.recordID.recordName
+            return !wasDeleted(type, name, since: ticket)
+                && !wasSavedInPart(type, name, since: ticket)
         }
         let known = records.map { record in
             (
@@ -166,6 +169,15 @@ extension CloudMapping {
         }
         if let failure { throw failure }
         log.debug("finished", metadata: ["type": "\(E.self)"])
+    }
+
+    /// Whether some fields of an object were saved since a ticket was taken: the rest is still to be sent, also if the
+    /// sync has fetched an earlier record.
+    private func wasSavedInPart<E: CloudEntity>(
+        _ type: E.Type, _ name: String, since ticket: Int
+    ) -> Bool {
+        ledger.known(E.recordTypeName, name)?.isPart == true
+            && wasSaved(type, name, since: ticket)
     }
 
     /// Does a part of the end of a sync. If the service refuses it, as the deletion of another user's record, the other

@@ -48,7 +48,7 @@ extension MappedReference {
         guard kept != had else { return }
         let references = kept.map { name in
             CKRecord.Reference(
-                recordID: CKRecord.ID(recordName: name, zoneID: base.recordID.zoneID),
+                recordID: CKRecord.ID(known: name, zoneID: base.recordID.zoneID),
                 action: target.isWeakTarget ? .deleteSelf : .none)
         }
         if isList {

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusWire
 import Testing
 
 /// Who created and who changed a record: the current user has the name that CloudKit shows.
@@ -35,5 +36,19 @@ import Testing
         let bo = try await trip.bo.userRecordID().recordName
         #expect(seen.lastModifiedUserRecordID?.recordName == bo)
         #expect(seen.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
+    }
+
+    @Test func userThatTheServiceLeavesOutIsNil() async throws {
+        let unnamed = RecordDictionary.Stamp(
+            timestampMilliseconds: 1, userRecordName: "", deviceID: "")
+        let record = RecordDictionary(
+            recordName: "a", recordType: "Hut", recordChangeTag: "t1",
+            zoneID: ZoneIDDictionary(zoneName: "Trips", ownerRecordName: "_ida"), created: unnamed,
+            modified: unnamed)
+        let read = try await database { _, _ in
+            RecordsLookup.Answer(records: [.record(record)])
+        }.record(for: hut("a").recordID)
+        #expect(read.creationDate != nil && read.modificationDate != nil)
+        #expect(read.creatorUserRecordID == nil && read.lastModifiedUserRecordID == nil)
     }
 }

@@ -261,6 +261,23 @@ import Testing
         #expect(log.all == ["true"])
     }
 
+    @Test func linksAfterACancellationAreNotReported() async throws {
+        let trip = try await Trip()
+        let link = try #require(try await openShare(trip).url)
+        let wrong = try #require(URL(string: "https://cloud.example.org/nothing"))
+        let log = Log()
+        let operation = CKShareRequestAccessOperation(shareURLs: [link, wrong])
+        operation.perShareAccessRequestResultBlock = { _, _ in
+            log.add("link")
+            operation.cancel()
+        }
+        operation.shareAccessRequestResultBlock = {
+            log.add("\(($0.failure as? CKError)?.code == .operationCancelled)")
+        }
+        await run(operation, on: trip.cy)
+        #expect(log.all == ["link", "true"])
+    }
+
     @Test("Deciding requests as a participant traps", .timeLimit(.minutes(20)))
     func decidingRequestsAsParticipantTraps() async throws {
         let result = await #expect(

@@ -252,6 +252,26 @@ struct MappedCacheTests {
         try cache.close()
     }
 
+    /// The cache sends the saved property before the mapping sends the others.
+    @Test func saveKeysOverTheCacheLosesNoEditOfOtherProperties() async throws {
+        let cached = try await CachedPhone(TestCloud(), [Person.self, Home.self, Course.self])
+        let anna = Person()
+        anna.edit { $0.firstName = "Anna" }
+        cached.store.memory.insert(anna)
+        try await cached.mapping.syncEntities()
+        anna.edit {
+            $0.firstName = "Hanna"
+            $0.age = 31
+        }
+        try await cached.mapping.save(anna, keys: [\.age])
+        try await cached.mapping.syncEntities()
+        #expect(anna.firstName == "Hanna")
+        let record = try await cached.link.record(anna.syncID)
+        #expect(record["firstName"] == "Hanna")
+        #expect(record["age"] == 31)
+        try cached.cache.close()
+    }
+
     /// A file is uploaded once, and a file that was not downloaded does not count as removed.
     @Test func assetsOverTheCacheAreUploadedOnce() async throws {
         let cloud = TestCloud()

@@ -45,6 +45,19 @@ struct ReferenceTests {
         #expect(tablet.store.memory.objects(Course.self).count == 3)
     }
 
+    /// A record never has an empty name, but a faulty service may return one. An ID with it would end the process.
+    @Test func referenceWithAnEmptyNameIsNotFollowed() async throws {
+        await #expect(processExitsWith: .success) {
+            let phone = try await MappedDevice(TestCloud(), "phone")
+            let record = CKRecord(recordType: "Home")
+            record["road"] = "Lake Road"
+            record["owner"] = CKRecord.Reference(
+                recordID: CKRecord.ID(known: "", zoneID: record.recordID.zoneID), action: .none)
+            let home = try await phone.mapping.update(Home(), from: record, fetchReferences: true)
+            try #require(home.road == "Lake Road" && home.owner == nil)
+        }
+    }
+
     /// A list that is not a stored property: a save reads it, and a fetch calls its setter.
     final class Club: CloudCreatable, CloudKeyed {
         static let cloudMap = CloudMap<Club>("Club").references(\.courseList, "courses")

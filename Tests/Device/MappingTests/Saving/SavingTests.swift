@@ -167,6 +167,42 @@ struct SavingTests {
         #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
     }
 
+    /// The record has the date of the edit, but not all of it.
+    @Test func forcedSyncSendsWhatSaveKeysLeftOut() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        let person = phone.addPerson("Anna") { $0.age = 30 }
+        try await phone.mapping.save(person)
+        person.edit {
+            $0.firstName = "Hanna"
+            $0.age = 31
+        }
+        try await phone.mapping.save(person, keys: [\.age])
+        try await phone.sync(forced: true)
+        #expect(person.firstName == "Hanna")
+        #expect(try await phone.record(person.syncID)["firstName"] == "Hanna")
+    }
+
+    /// The tablet's sync has fetched an earlier record when the app saves one of two edited properties.
+    @Test func saveKeysDuringASyncLosesNoEditOfOtherProperties() async throws {
+        let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)
+        anna.edit { $0.age = 55 }
+        try await phone.mapping.save(anna)
+        tablet.store.hooks.withLock { hooks in
+            hooks.didFinish = {
+                tablet.store.hooks.withLock { $0.didFinish = nil }
+                copy.edit {
+                    $0.firstName = "Hanna"
+                    $0.lastName = "Berg"
+                }
+                copy.changeDate = copy.changeDate?.addingTimeInterval(60)
+                try await tablet.mapping.save(copy, keys: [\.firstName])
+            }
+        }
+        for _ in 1...2 { try await tablet.sync() }
+        #expect(copy.lastName == "Berg")
+        #expect(try await phone.record(copy.syncID)["lastName"] == "Berg")
+    }
+
     /// The tablet has edited another property later: the phone applies that edit and keeps the saved property.
     @Test func saveKeysDoesNotOverwriteALaterEditOfOtherProperties() async throws {
         let (phone, tablet, anna, copy) = try await MappedDevice.pairWithAnna(in: cloud)

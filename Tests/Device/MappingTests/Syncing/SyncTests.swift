@@ -70,6 +70,8 @@ struct SyncTests {
         tablet.store.memory.remove(anna)
         try await tablet.sync()
         #expect(tablet.person("Anna")?.age == 55)
+        // A dry run in between does not matter.
+        _ = try await tablet.mapping.plan()
         try await tablet.mapping.delete(anna)
         #expect(tablet.person("Anna") == nil)
     }
@@ -169,6 +171,18 @@ struct SyncTests {
         // Unchanged objects are not sent.
         #expect(!again.transport.requests.contains(RecordsLookup.path))
         #expect(!again.transport.requests.contains(RecordsModify.path) || scope == .public)
+    }
+
+    /// The service refuses a fetch without a change token too, as if a token had expired.
+    @Test func refusalOfAFetchFromTheBeginningIsNotRepeated() async throws {
+        let phone = try await MappedDevice(cloud, "phone")
+        _ = phone.addPerson("Anna")
+        try await phone.sync()
+        cloud.faults(on: "phone").next(
+            3, of: ChangesZone.self,
+            .answer(.badRequest, frameworkCode: .changeTokenExpired))
+        let error = await #expect(throws: CKError.self) { try await phone.sync() }
+        #expect(error?.code == .changeTokenExpired)
     }
 
     @Test(arguments: scopes)
