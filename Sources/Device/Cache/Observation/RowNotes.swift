@@ -178,7 +178,8 @@ extension CacheStore {
             name = modifier
         case .service(let modifier): name = modifier
         }
-        guard let name else { return .unknown }
+        // The service may leave the user out.
+        guard let name, !name.isEmpty else { return .unknown }
         let user = try flag(.userRecordName, database)
         if name == ZoneID.currentUserName || name == user { return .otherDevice }
         return .person(CKRecord.ID(recordName: name))

@@ -238,7 +238,7 @@ extension EngineDriver {
                 page.deletions
                 + missing.sorted { $0.key < $1.key }.map { name, type in
                     .init(
-                        recordID: CKRecord.ID(recordName: name, zoneID: zoneID), recordType: type)
+                        recordID: CKRecord.ID(known: name, zoneID: zoneID), recordType: type)
                 }
             if !page.modifications.isEmpty || !deletions.isEmpty || !page.unreadable.isEmpty {
                 let event = CKSyncEngine.Event.FetchedRecordZoneChanges(
