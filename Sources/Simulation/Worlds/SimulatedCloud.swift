@@ -147,6 +147,9 @@ final class SimulatedCloud: Sendable {
         return fault
     }
 
+    /// Counts a fault that is not one of a single request, when it happens.
+    func count(_ fault: String) { table.count(fault, "steps") }
+
     func endFaults() {
         state.withLock { $0.pushRate = 0 }
         current.service.faults?.clear()
@@ -171,6 +174,7 @@ final class SimulatedCloud: Sendable {
                 state.isRunning = false
             }
             note("service", "ended", "\(end)")
+            count(end == .killed ? "service killed" : "service without power")
             _ = world.world("operator").startTask("service begins again") { [self] in
                 // Fails when the world has ended.
                 if (try? await world.pass(seconds: 5)) != nil { beginAgain() }

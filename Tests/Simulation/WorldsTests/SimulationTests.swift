@@ -188,6 +188,28 @@ import Testing
         }
     }
 
+    /// The end of a process at a write is counted if that write comes: not where the world ends before it.
+    @Test func endAtAWriteIsCountedWhenItComes() throws {
+        let faults = ["kill before write", "kill after write"]
+        func count(in table: FaultTable) -> Int {
+            faults.reduce(0) { $0 + (table.rows[$1]?["steps"] ?? 0) }
+        }
+        let first = (1...50 as ClosedRange<UInt64>).lazy.compactMap { seed in
+            Simulation.steps(ofSeed: seed).firstIndex { $0.hasPrefix("killAtWrite(") }
+                .map { (seed: seed, steps: [$0] as Set<Int>) }
+        }.first
+        let story = try #require(first)
+        let alone = FaultTable()
+        check(Simulation.run(seed: story.seed, keeping: story.steps, table: alone))
+        #expect(count(in: alone) == 0)
+        let isCounted = (1...20 as ClosedRange<UInt64>).contains { seed in
+            let table = FaultTable()
+            check(Simulation.run(seed: seed, table: table))
+            return count(in: table) > 0
+        }
+        #expect(isCounted)
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()

@@ -71,6 +71,7 @@ extension SimulationRun {
 
     private func restoreCopy() throws {
         guard try cloud.restoreCopy() else { return }
+        cloud.count("older copy restored")
         wasRestored = true
         ledger.mayMixRecords = true
     }
