@@ -16,8 +16,10 @@ final class DeviceTransport: AccountTransport {
         var repeated: NotificationPayload?
         /// The databases that were not fetched since the last push.
         var notified: Set<DatabaseScope> = []
-        /// Called when the next batch of records was served.
-        var afterBatch: (@Sendable () -> Void)?
+        /// Whether the process ends before the answer to the next batch of records.
+        var isLastBatch = false
+        /// Ends the rest of the process.
+        var endProcess: (@Sendable () -> Void)?
     }
 
     private let cloud: SimulatedCloud
@@ -47,9 +49,31 @@ final class DeviceTransport: AccountTransport {
     /// Notes that the process ended: nothing that it began arrives any more.
     func die() { state.withLock { $0.isDead = true } }
 
-    /// Ends the process between the commit of the next batch of records and its answer; nil cancels that.
-    func dieUnanswered(_ body: (@Sendable () -> Void)?) {
-        state.withLock { $0.afterBatch = body }
+    /// Sets what ends with this connection when the process ends before an answer.
+    func setProcess(_ end: @escaping @Sendable () -> Void) {
+        state.withLock { $0.endProcess = end }
+    }
+
+    /// Sets whether the process ends between the commit of the next batch of records and its answer.
+    func dieUnanswered(_ isLastBatch: Bool) {
+        state.withLock { $0.isLastBatch = isLastBatch }
+    }
+
+    /// Ends the process if this is the request whose answer it does not live to get.
+    private func endProcessIfDue(before path: String) {
+        guard !isDead else { return }
+        var isDue = dice.endsProcess(before: path)
+        if path == RecordsModify.path {
+            state.withLock { state in
+                if state.isLastBatch { isDue = true }
+                state.isLastBatch = false
+            }
+        }
+        guard isDue, let end = state.withLock({ $0.endProcess.take() }) else { return }
+        cloud.note(device, path, EndBeforeAnswer.fault)
+        dice.count(EndBeforeAnswer.fault, path)
+        die()
+        end()
     }
 
     /// The record name of the user who is signed in; empty before the first request.
@@ -151,10 +175,7 @@ final class DeviceTransport: AccountTransport {
             answered = .failure(error)
         }
         try checkService(endCount)
-        if path == RecordsModify.path, let died = state.withLock({ $0.afterBatch.take() }) {
-            die()
-            died()
-        }
+        endProcessIfDue(before: path)
         if fault == .doubled {
             // Half of them immediately.
             let seconds = dice.milliseconds(below: 7_200_000) / 1_000 - 3_600

@@ -100,6 +100,15 @@ final class SimulatedDevice {
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
+        transport.setProcess { [isKilled, weak cache] in
+            if !isKilled.isThrown, case .disk(let disk) = file {
+                // A copy that fails is noticed when the file is opened again.
+                try? disk.end(.killed)
+            }
+            isKilled.throwOver()
+            // Whether an ended process could close its file does not matter.
+            try? cache?.close()
+        }
         wasStarted = false
         try watch(cache)
         return cache
@@ -271,22 +280,13 @@ final class SimulatedDevice {
 
     /// Ends the process when its next batch of records was served, before it gets the answer.
     func dieUnanswered() throws {
-        let cache = try opened()
-        let isKilled = isKilled
-        transport?.dieUnanswered { [weak cache, file = files[user]] in
-            if !isKilled.isThrown, case .disk(let disk) = file {
-                // A copy that fails is noticed when the file is opened again.
-                try? disk.end(.killed)
-            }
-            isKilled.throwOver()
-            // Whether an ended process could close its file does not matter.
-            try? cache?.close()
-        }
+        _ = try opened()
+        transport?.dieUnanswered(true)
     }
 
     func endTrouble() {
         for file in files.values { file.endTrouble() }
-        transport?.dieUnanswered(nil)
+        transport?.dieUnanswered(false)
     }
 
     func switchAccount(to next: Int) throws {

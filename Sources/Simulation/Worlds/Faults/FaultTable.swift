@@ -48,7 +48,7 @@ public final class FaultTable: Sendable {
     }
 
     /// The requests that devices send; the service never refuses a download.
-    private static let requests = [
+    static let requests = [
         "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
         "operations/cancel", RecordsAccept.path, "records/lookup", "records/modify",
         RecordsResolve.path, "subscriptions/lookup", "subscriptions/modify", "tokens/create",
@@ -71,6 +71,7 @@ public final class FaultTable: Sendable {
             faults += RequestFault.itemCodes.map { .itemRefused($0) }
         }
         return faults.map(\.name)
+            + (requests.contains(request) ? [EndBeforeAnswer.fault] : [])
     }
 
     /// The pairs of a fault and an operation that occurred less often: a line for each operation, with the counts.

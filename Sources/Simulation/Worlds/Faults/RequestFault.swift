@@ -66,13 +66,18 @@ final class FaultDice: Sendable {
         /// The fraction of the requests that meet a fault.
         var rate: Double
         var isCutOff = false
+        var processEnd: EndBeforeAnswer?
     }
 
     private let state: Mutex<State>
     private let table: FaultTable
 
-    init(seed: UInt64, rate: Double, table: FaultTable) {
-        state = Mutex(State(numbers: SeededNumbers(seed: seed), rate: rate))
+    /// - Parameter endsProcess: whether the device's process may end before the answer to a request.
+    init(seed: UInt64, rate: Double, endsProcess: Bool = false, table: FaultTable) {
+        state = Mutex(
+            State(
+                numbers: SeededNumbers(seed: seed), rate: rate,
+                processEnd: endsProcess ? EndBeforeAnswer(seed: seed) : nil))
         self.table = table
     }
 
@@ -86,8 +91,17 @@ final class FaultDice: Sendable {
         state.withLock { state in
             state.rate = 0
             state.isCutOff = false
+            state.processEnd = nil
         }
     }
+
+    /// Whether the device's process ends before the answer to a request, now that the service has served it.
+    func endsProcess(before path: String) -> Bool {
+        state.withLock { $0.processEnd?.isDue(after: path) ?? false }
+    }
+
+    /// Counts a fault that was not drawn here.
+    func count(_ fault: String, _ path: String) { table.count(fault, path) }
 
     /// A random duration in milliseconds, from 0 up to a limit.
     func milliseconds(below limit: UInt64) -> Double {

@@ -89,10 +89,10 @@ enum Step: Hashable, Sendable {
 
     /// The faults that must occur in both lanes.
     static let faultsOfEveryLane = [
-        "stop", "kill", "drop", "kill before write", "kill after write", "kill before answer",
-        "disk full", "partition", "zone deleted", "zone purged", "account switched", "app updated",
-        "share left", "older copy restored", "zone detached", "change withdrawn",
-        "everything deleted", "asleep for long",
+        "stop", "kill", "drop", "kill before write", "kill after write", "disk full", "partition",
+        "zone deleted", "zone purged", "account switched", "app updated", "share left",
+        "older copy restored", "zone detached", "change withdrawn", "everything deleted",
+        "asleep for long",
     ]
 
     /// The row in the table of faults; nil for a step that is not a fault, and for one whose fault is counted when it
@@ -102,7 +102,6 @@ enum Step: Hashable, Sendable {
         case .stop: "stop"
         case .kill: "kill"
         case .drop: "drop"
-        case .dieUnanswered: "kill before answer"
         case .cutOff: "partition"
         case .deleteZone, .deleteGoneZone: "zone deleted"
         case .purgeZone: "zone purged"
