@@ -177,6 +177,25 @@ import Testing
         }
     }
 
+    /// The service refuses one item of a request, for each operation that has items.
+    @Test func itemsOfEveryOperationAreRefused() {
+        let operations: Set = [
+            "assets/upload", "changes/zone", "records/lookup", "records/modify",
+            "subscriptions/modify", "zones/modify",
+        ]
+        let table = FaultTable()
+        // Photos are needed for uploads and look-ups.
+        let seeds = (1...400 as ClosedRange<UInt64>).lazy.filter { seed in
+            Simulation.steps(ofSeed: seed).contains { $0.hasPrefix("attach(") }
+        }
+        let isEnough = seeds.contains { seed in
+            check(Simulation.run(seed: seed, table: table))
+            let refused = table.rows.filter { $0.key.hasPrefix("item ") }.values.flatMap(\.keys)
+            return operations.isSubset(of: refused)
+        }
+        #expect(isEnough)
+    }
+
     /// A process ends between the commit of a request and its answer, whatever the request asks for.
     @Test func processesEndBeforeAnswersToDifferentRequests() {
         let table = FaultTable()
@@ -225,7 +244,9 @@ import Testing
         #expect(line("records/modify")?.contains("item zoneBusy 0") == true)
         #expect(line("assets/get")?.contains("no route 499") == true)
         #expect(line("assets/get")?.contains("kill before answer 0") == true)
-        #expect(line("changes/zone")?.contains("item") == false)
+        #expect(line("changes/zone")?.contains("item zoneBusy 0") == true)
+        #expect(line("zones/modify")?.contains("item quotaExceeded 0") == true)
+        #expect(line("changes/database")?.contains("item") == false)
         #expect(line("users/caller")?.contains("tokens expired") == false)
         #expect(line("operations/cancel")?.contains("abandoned 0") == true)
         #expect(line("records/resolve")?.contains("abandoned 0") == true)

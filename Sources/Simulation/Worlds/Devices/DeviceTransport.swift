@@ -233,15 +233,16 @@ final class DeviceTransport: AccountTransport {
         _ endpoint: E.Type, _ request: E.Request, _ fault: RequestFault?,
         to target: RequestTarget, _ timeout: Double
     ) async throws -> E.Answer {
-        if case .itemRefused(let code) = fault, let modify = request as? RecordsModify.Request,
-            modify.operations.count > 0
+        if case .itemRefused(let code) = fault,
+            let answer = try await answerWithoutOneItem(request, code, to: target, timeout)
+                as? E.Answer
         {
-            return try await sendWithoutOne(endpoint, modify, code, to: target, timeout)
+            return answer
         }
         return try await forward(endpoint, request, to: target, timeout)
     }
 
-    private func forward<E: Endpoint>(
+    func forward<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
     ) async throws -> E.Answer {
         if let answer = mutation?.answer(insteadOf: request, in: target.scope) as? E.Answer {
@@ -285,33 +286,7 @@ final class DeviceTransport: AccountTransport {
         return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
 
-    /// Serves a batch without one of its records, which is refused.
-    private func sendWithoutOne<E: Endpoint>(
-        _ endpoint: E.Type, _ request: RecordsModify.Request, _ code: FrameworkErrorCode,
-        to target: RequestTarget, _ timeout: Double
-    ) async throws -> E.Answer {
-        let place = Int(dice.milliseconds(below: UInt64(request.operations.count)))
-        let refused = request.operations[place].record
-        var others = request
-        others.operations.remove(at: place)
-        var answer = RecordsModify.Answer(records: [])
-        if !others.operations.isEmpty, let sent = others as? E.Request {
-            let answered = try await inner().send(
-                endpoint, sent, to: target, timeoutSeconds: timeout)
-            if let records = answered as? RecordsModify.Answer { answer = records }
-        }
-        answer.records.insert(
-            .failure(
-                RecordFailure(
-                    recordName: refused.recordName, zoneID: refused.zoneID,
-                    error: Self.error(code))), at: place)
-        guard let answer = answer as? E.Answer else {
-            throw TransportError(.answerUnreadable, "Only a batch of records has items.")
-        }
-        return answer
-    }
-
-    private static func error(_ code: FrameworkErrorCode) -> ServiceError {
+    static func error(_ code: FrameworkErrorCode) -> ServiceError {
         let wait: Double? =
             switch code {
             case .serviceUnavailable, .requestRateLimited, .zoneBusy: 3

@@ -67,9 +67,7 @@ public final class FaultTable: Sendable {
         faults += codes.map { .refused($0) }
         if !singleRequests.contains(request) { faults += [.doubled, .abandoned] }
         if request.hasPrefix("changes/") { faults.append(.tokensExpired) }
-        if request == RecordsModify.path {
-            faults += RequestFault.itemCodes.map { .itemRefused($0) }
-        }
+        faults += RequestFault.itemCodes(of: request).map { .itemRefused($0) }
         return faults.map(\.name)
             + (requests.contains(request) ? [EndBeforeAnswer.fault] : [])
     }
