@@ -7,8 +7,16 @@ struct EndBeforeAnswer: Sendable {
     /// The row in the table of faults.
     static let fault = "kill before answer"
 
-    /// The operations of which one is drawn: more often if few devices send them.
-    private static let paths = FaultTable.requests.flatMap {
+    /// The operations of the requests that devices send; the service never refuses a download.
+    static let operations = [
+        "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
+        "operations/cancel", RecordsAccept.path, "records/lookup", "records/modify",
+        RecordsResolve.path, "subscriptions/lookup", "subscriptions/modify", "tokens/create",
+        "tokens/register", "users/caller", "zones/modify",
+    ]
+
+    /// Those of which one is drawn: more often if few devices send them.
+    private static let paths = operations.flatMap {
         Array(repeating: $0, count: weight(of: $0))
     }
 
