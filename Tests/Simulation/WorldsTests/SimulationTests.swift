@@ -196,6 +196,22 @@ import Testing
         #expect(isEnough)
     }
 
+    /// While its disk is full, the service refuses saves and files; afterwards devices send them.
+    @Test func fullServiceRefusesSavesAndFiles() {
+        let table = FaultTable()
+        let seeds = (1...400 as ClosedRange<UInt64>).lazy.filter { seed in
+            let steps = Simulation.steps(ofSeed: seed)
+            return ["fillService(", "attach("].allSatisfy { name in
+                steps.contains { $0.hasPrefix(name) }
+            }
+        }
+        let isEnough = seeds.contains { seed in
+            check(Simulation.run(seed: seed, table: table))
+            return table.rows["service disk full"]?.count == 2
+        }
+        #expect(isEnough)
+    }
+
     /// A process ends between the commit of a request and its answer, whatever the request asks for.
     @Test func processesEndBeforeAnswersToDifferentRequests() {
         let table = FaultTable()
@@ -244,6 +260,7 @@ import Testing
         #expect(line("records/modify")?.contains("item zoneBusy 0") == true)
         #expect(line("assets/get")?.contains("no route 499") == true)
         #expect(line("assets/get")?.contains("kill before answer 0") == true)
+        #expect(line("assets/put")?.contains("service disk full 0") == true)
         #expect(line("changes/zone")?.contains("item zoneBusy 0") == true)
         #expect(line("zones/modify")?.contains("item quotaExceeded 0") == true)
         #expect(line("changes/database")?.contains("item") == false)

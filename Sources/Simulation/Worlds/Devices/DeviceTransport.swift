@@ -22,7 +22,7 @@ final class DeviceTransport: AccountTransport {
         var endProcess: (@Sendable () -> Void)?
     }
 
-    private let cloud: SimulatedCloud
+    let cloud: SimulatedCloud
     private let device: String
     private let user: String
     let dice: FaultDice
@@ -254,6 +254,9 @@ final class DeviceTransport: AccountTransport {
             return answer
         }
         let changed = mutation?.changed(request) ?? request
+        if let batch = changed as? RecordsModify.Request, FullService.refuses(batch) {
+            try cloud.checkRoom(for: E.path)
+        }
         do {
             let answer = try await inner().send(
                 endpoint, changed, to: target, timeoutSeconds: timeout)

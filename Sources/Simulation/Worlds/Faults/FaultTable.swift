@@ -62,6 +62,7 @@ public final class FaultTable: Sendable {
         faults += RequestFault.itemCodes(of: request).map { .itemRefused($0) }
         return faults.map(\.name)
             + (EndBeforeAnswer.operations.contains(request) ? [EndBeforeAnswer.fault] : [])
+            + (FullService.operations.contains(request) ? [FullService.fault] : [])
     }
 
     /// The pairs of a fault and an operation that occurred less often: a line for each operation, with the counts.

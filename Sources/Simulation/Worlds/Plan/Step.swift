@@ -24,6 +24,8 @@ enum Step: Hashable, Sendable {
     case transfer(user: Int)
     /// The disk is full for this many writes.
     case fillDisk(device: Int, writes: Int)
+    /// The service's disk is full for a while.
+    case fillService(seconds: Int)
     case cutOff(device: Int)
     case reconnect(device: Int)
     case deleteZone(device: Int)
