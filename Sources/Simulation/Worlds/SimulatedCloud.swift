@@ -25,6 +25,8 @@ final class SimulatedCloud: Sendable {
         /// How often the service's process ended.
         var endCount = 0
         var isRunning = true
+        /// When the disk has room again.
+        var fullUntilMilliseconds: Int64 = 0
         var trouble: String?
         /// Users who were notified unnecessarily that the history of a zone is lost.
         var misledUsers: Set<String> = []
@@ -147,10 +149,34 @@ final class SimulatedCloud: Sendable {
         return fault
     }
 
+    /// Counts a fault that is not one of a single request, when it happens.
+    func count(_ fault: String) { table.count(fault, "steps") }
+
     func endFaults() {
-        state.withLock { $0.pushRate = 0 }
+        state.withLock { state in
+            state.pushRate = 0
+            state.fullUntilMilliseconds = 0
+        }
         current.service.faults?.clear()
         disk?.endTrouble()
+    }
+
+    // MARK: A full disk
+
+    /// Lets the service refuse what needs room for a while. Its files have room: only its answers are as they would be.
+    func fillDisk(seconds: Int) {
+        let end = world.nowMilliseconds + Int64(seconds) * 1_000
+        state.withLock { $0.fullUntilMilliseconds = max($0.fullUntilMilliseconds, end) }
+    }
+
+    /// Checks a request that needs room.
+    ///
+    /// - Throws: `ServiceFailure` while the service's disk is full.
+    func checkRoom(for path: String) throws {
+        let end = state.withLock { $0.fullUntilMilliseconds }
+        guard world.nowMilliseconds < end else { return }
+        table.count(FullService.fault, path)
+        throw ServiceFailure(FullService.refusal)
     }
 
     // MARK: A process that ends
@@ -171,6 +197,7 @@ final class SimulatedCloud: Sendable {
                 state.isRunning = false
             }
             note("service", "ended", "\(end)")
+            count(end == .killed ? "service killed" : "service without power")
             _ = world.world("operator").startTask("service begins again") { [self] in
                 // Fails when the world has ended.
                 if (try? await world.pass(seconds: 5)) != nil { beginAgain() }

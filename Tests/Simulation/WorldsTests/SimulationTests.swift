@@ -61,31 +61,20 @@ import Testing
             "Run it again: stratus-sim replay \(seed); its story: stratus-sim shrink \(seed)")
     }
 
-    /// An oracle that cannot fail shows nothing: each mutation breaks a promise in one of these worlds, which keep all
-    /// promises without it.
-    @Test(arguments: [
-        (Mutation.leavesIndexBehind, 1 as UInt64), (.missesUpdates, 6), (.repeatsNotifications, 1),
-        (.acknowledgesNothing, 1),
-        (.forgetsDeletedZones, 314), (.hidesZones, 7), (.trustsPushes, 4),
-        (.keepsErasedZones, 77),
-    ])
-    func mutationIsDetected(_ mutation: Mutation, _ seed: UInt64) {
-        #expect(!Simulation.run(seed: seed, mutation: mutation).violations.isEmpty)
-        check(Simulation.run(seed: seed))
-    }
-
-    /// Mutations that some of the first worlds detect. In which one depends on the build, so the others are tried after
-    /// the likely one.
+    /// An oracle that cannot fail shows nothing: each mutation breaks a promise in one of the first worlds, which keeps
+    /// all promises without it. Which world does depends on the build, so the others are tried after the likely one.
     @Test(arguments: [
         (Mutation.forgetsUnansweredSaves, 1 as UInt64), (.keepsServerRecords, 10),
         (.hidesLostHistory, 8), (.skipsRecords, 4), (.ignoresTags, 1), (.hidesDeletions, 1),
         (.keepsLostTokens, 7), (.keepsUses, 14), (.forgetsAssets, 21), (.keepsRefusals, 1),
-        (.keepsReports, 1), (.missesChanges, 1),
+        (.keepsReports, 1), (.missesChanges, 1), (.leavesIndexBehind, 1), (.missesUpdates, 6),
+        (.repeatsNotifications, 1), (.acknowledgesNothing, 1), (.forgetsDeletedZones, 314),
+        (.hidesZones, 7), (.trustsPushes, 4), (.keepsErasedZones, 77),
     ])
     func mutationIsDetectedInSomeOfTheFirstWorlds(
         _ mutation: Mutation, _ likely: UInt64
     ) throws {
-        try expectDetection(of: mutation, from: likely, worlds: 200)
+        try expectDetection(of: mutation, from: likely, worlds: 400)
     }
 
     /// The same for every mutation. Takes an hour; `STRATUS_LONG=1` runs it. Only worlds on files have disks that lie.
@@ -188,6 +177,74 @@ import Testing
         }
     }
 
+    /// The service refuses one item of a request, for each operation that has items.
+    @Test func itemsOfEveryOperationAreRefused() {
+        let operations: Set = [
+            "assets/upload", "changes/zone", "records/lookup", "records/modify",
+            "subscriptions/modify", "zones/modify",
+        ]
+        let table = FaultTable()
+        // Photos are needed for uploads and look-ups.
+        let seeds = (1...400 as ClosedRange<UInt64>).lazy.filter { seed in
+            Simulation.steps(ofSeed: seed).contains { $0.hasPrefix("attach(") }
+        }
+        let isEnough = seeds.contains { seed in
+            check(Simulation.run(seed: seed, table: table))
+            let refused = table.rows.filter { $0.key.hasPrefix("item ") }.values.flatMap(\.keys)
+            return operations.isSubset(of: refused)
+        }
+        #expect(isEnough)
+    }
+
+    /// While its disk is full, the service refuses saves and files; afterwards devices send them.
+    @Test func fullServiceRefusesSavesAndFiles() {
+        let table = FaultTable()
+        let seeds = (1...400 as ClosedRange<UInt64>).lazy.filter { seed in
+            let steps = Simulation.steps(ofSeed: seed)
+            return ["fillService(", "attach("].allSatisfy { name in
+                steps.contains { $0.hasPrefix(name) }
+            }
+        }
+        let isEnough = seeds.contains { seed in
+            check(Simulation.run(seed: seed, table: table))
+            return table.rows["service disk full"]?.count == 2
+        }
+        #expect(isEnough)
+    }
+
+    /// A process ends between the commit of a request and its answer, whatever the request asks for.
+    @Test func processesEndBeforeAnswersToDifferentRequests() {
+        let table = FaultTable()
+        let isEnough = (1...200 as ClosedRange<UInt64>).contains { seed in
+            check(Simulation.run(seed: seed, table: table))
+            return (table.rows["kill before answer"] ?? [:]).count > 5
+        }
+        #expect(isEnough)
+        #expect(table.rows["kill before answer"]?["steps"] == nil)
+    }
+
+    /// The end of a process at a write is counted if that write comes: not where the world ends before it.
+    @Test func endAtAWriteIsCountedWhenItComes() throws {
+        let faults = ["kill before write", "kill after write"]
+        func count(in table: FaultTable) -> Int {
+            faults.reduce(0) { $0 + (table.rows[$1]?["steps"] ?? 0) }
+        }
+        let first = (1...50 as ClosedRange<UInt64>).lazy.compactMap { seed in
+            Simulation.steps(ofSeed: seed).firstIndex { $0.hasPrefix("killAtWrite(") }
+                .map { (seed: seed, steps: [$0] as Set<Int>) }
+        }.first
+        let story = try #require(first)
+        let alone = FaultTable()
+        check(Simulation.run(seed: story.seed, keeping: story.steps, table: alone))
+        #expect(count(in: alone) == 0)
+        let isCounted = (1...20 as ClosedRange<UInt64>).contains { seed in
+            let table = FaultTable()
+            check(Simulation.run(seed: seed, table: table))
+            return count(in: table) > 0
+        }
+        #expect(isCounted)
+    }
+
     /// Each pair that occurred too rarely is listed, including those that never occurred.
     @Test func tableListsRarePairs() {
         let table = FaultTable()
@@ -202,7 +259,11 @@ import Testing
         #expect(line("records/modify")?.contains("no route") == false)
         #expect(line("records/modify")?.contains("item zoneBusy 0") == true)
         #expect(line("assets/get")?.contains("no route 499") == true)
-        #expect(line("changes/zone")?.contains("item") == false)
+        #expect(line("assets/get")?.contains("kill before answer 0") == true)
+        #expect(line("assets/put")?.contains("service disk full 0") == true)
+        #expect(line("changes/zone")?.contains("item zoneBusy 0") == true)
+        #expect(line("zones/modify")?.contains("item quotaExceeded 0") == true)
+        #expect(line("changes/database")?.contains("item") == false)
         #expect(line("users/caller")?.contains("tokens expired") == false)
         #expect(line("operations/cancel")?.contains("abandoned 0") == true)
         #expect(line("records/resolve")?.contains("abandoned 0") == true)

@@ -16,11 +16,13 @@ final class DeviceTransport: AccountTransport {
         var repeated: NotificationPayload?
         /// The databases that were not fetched since the last push.
         var notified: Set<DatabaseScope> = []
-        /// Called when the next batch of records was served.
-        var afterBatch: (@Sendable () -> Void)?
+        /// Whether the process ends before the answer to the next batch of records.
+        var isLastBatch = false
+        /// Ends the rest of the process.
+        var endProcess: (@Sendable () -> Void)?
     }
 
-    private let cloud: SimulatedCloud
+    let cloud: SimulatedCloud
     private let device: String
     private let user: String
     let dice: FaultDice
@@ -47,9 +49,31 @@ final class DeviceTransport: AccountTransport {
     /// Notes that the process ended: nothing that it began arrives any more.
     func die() { state.withLock { $0.isDead = true } }
 
-    /// Ends the process between the commit of the next batch of records and its answer; nil cancels that.
-    func dieUnanswered(_ body: (@Sendable () -> Void)?) {
-        state.withLock { $0.afterBatch = body }
+    /// Sets what ends with this connection when the process ends before an answer.
+    func setProcess(_ end: @escaping @Sendable () -> Void) {
+        state.withLock { $0.endProcess = end }
+    }
+
+    /// Sets whether the process ends between the commit of the next batch of records and its answer.
+    func dieUnanswered(_ isLastBatch: Bool) {
+        state.withLock { $0.isLastBatch = isLastBatch }
+    }
+
+    /// Ends the process if this is the request whose answer it does not live to get.
+    private func endProcessIfDue(before path: String) {
+        guard !isDead else { return }
+        var isDue = dice.endsProcess(before: path)
+        if path == RecordsModify.path {
+            state.withLock { state in
+                if state.isLastBatch { isDue = true }
+                state.isLastBatch = false
+            }
+        }
+        guard isDue, let end = state.withLock({ $0.endProcess.take() }) else { return }
+        cloud.note(device, path, EndBeforeAnswer.fault)
+        dice.count(EndBeforeAnswer.fault, path)
+        die()
+        end()
     }
 
     /// The record name of the user who is signed in; empty before the first request.
@@ -151,10 +175,7 @@ final class DeviceTransport: AccountTransport {
             answered = .failure(error)
         }
         try checkService(endCount)
-        if path == RecordsModify.path, let died = state.withLock({ $0.afterBatch.take() }) {
-            die()
-            died()
-        }
+        endProcessIfDue(before: path)
         if fault == .doubled {
             // Half of them immediately.
             let seconds = dice.milliseconds(below: 7_200_000) / 1_000 - 3_600
@@ -212,15 +233,16 @@ final class DeviceTransport: AccountTransport {
         _ endpoint: E.Type, _ request: E.Request, _ fault: RequestFault?,
         to target: RequestTarget, _ timeout: Double
     ) async throws -> E.Answer {
-        if case .itemRefused(let code) = fault, let modify = request as? RecordsModify.Request,
-            modify.operations.count > 0
+        if case .itemRefused(let code) = fault,
+            let answer = try await answerWithoutOneItem(request, code, to: target, timeout)
+                as? E.Answer
         {
-            return try await sendWithoutOne(endpoint, modify, code, to: target, timeout)
+            return answer
         }
         return try await forward(endpoint, request, to: target, timeout)
     }
 
-    private func forward<E: Endpoint>(
+    func forward<E: Endpoint>(
         _ endpoint: E.Type, _ request: E.Request, to target: RequestTarget, _ timeout: Double
     ) async throws -> E.Answer {
         if let answer = mutation?.answer(insteadOf: request, in: target.scope) as? E.Answer {
@@ -232,6 +254,9 @@ final class DeviceTransport: AccountTransport {
             return answer
         }
         let changed = mutation?.changed(request) ?? request
+        if let batch = changed as? RecordsModify.Request, FullService.refuses(batch) {
+            try cloud.checkRoom(for: E.path)
+        }
         do {
             let answer = try await inner().send(
                 endpoint, changed, to: target, timeoutSeconds: timeout)
@@ -264,33 +289,7 @@ final class DeviceTransport: AccountTransport {
         return ChangesDatabase.Answer(zones: [], syncToken: token, moreComing: false)
     }
 
-    /// Serves a batch without one of its records, which is refused.
-    private func sendWithoutOne<E: Endpoint>(
-        _ endpoint: E.Type, _ request: RecordsModify.Request, _ code: FrameworkErrorCode,
-        to target: RequestTarget, _ timeout: Double
-    ) async throws -> E.Answer {
-        let place = Int(dice.milliseconds(below: UInt64(request.operations.count)))
-        let refused = request.operations[place].record
-        var others = request
-        others.operations.remove(at: place)
-        var answer = RecordsModify.Answer(records: [])
-        if !others.operations.isEmpty, let sent = others as? E.Request {
-            let answered = try await inner().send(
-                endpoint, sent, to: target, timeoutSeconds: timeout)
-            if let records = answered as? RecordsModify.Answer { answer = records }
-        }
-        answer.records.insert(
-            .failure(
-                RecordFailure(
-                    recordName: refused.recordName, zoneID: refused.zoneID,
-                    error: Self.error(code))), at: place)
-        guard let answer = answer as? E.Answer else {
-            throw TransportError(.answerUnreadable, "Only a batch of records has items.")
-        }
-        return answer
-    }
-
-    private static func error(_ code: FrameworkErrorCode) -> ServiceError {
+    static func error(_ code: FrameworkErrorCode) -> ServiceError {
         let wait: Double? =
             switch code {
             case .serviceUnavailable, .requestRateLimited, .zoneBusy: 3

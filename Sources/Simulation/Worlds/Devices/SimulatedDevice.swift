@@ -100,6 +100,15 @@ final class SimulatedDevice {
         self.transport = transport
         self.cache = cache
         isKilled = KillSwitch()
+        transport.setProcess { [isKilled, weak cache] in
+            if !isKilled.isThrown, case .disk(let disk) = file {
+                // A copy that fails is noticed when the file is opened again.
+                try? disk.end(.killed)
+            }
+            isKilled.throwOver()
+            // Whether an ended process could close its file does not matter.
+            try? cache?.close()
+        }
         wasStarted = false
         try watch(cache)
         return cache
@@ -217,17 +226,19 @@ final class SimulatedDevice {
         queries = []
     }
 
-    /// Ends the process at a later write, or makes the disk full for some writes.
+    /// Ends the process at a later write, or makes the disk full for some writes. Counted when the first of them comes.
     func setWriteFailure(_ failure: MemoryCacheFile.WriteFailure, later: Int, writes: Int) throws {
         _ = try opened()
         if case .disk(let disk) = files[user] {
-            return failure == .storageFull ? fill(disk) : end(disk, .killed, later: later)
+            return failure == .storageFull
+                ? fill(disk) : end(disk, .killed, later: later, fault: failure.fault)
         }
         guard case .memory(let file) = files[user], let transport else { return }
         let first = file.writeCount + 1 + later
         let isKilled = isKilled
-        file.setWriteFailure { number in
+        file.setWriteFailure { [cloud] number in
             guard (first..<first + writes).contains(number) else { return nil }
+            if number == first { cloud.count(failure.fault) }
             if failure != .storageFull {
                 isKilled.throwOver()
                 transport.die()
@@ -239,20 +250,27 @@ final class SimulatedDevice {
     /// Cuts the power at a later write.
     func cutPower(_ end: SimulatedDisk.End, later: Int) throws {
         _ = try opened()
-        if case .disk(let disk) = files[user] { self.end(disk, end, later: later) }
+        if case .disk(let disk) = files[user] {
+            self.end(disk, end, later: later, fault: "power cut")
+        }
     }
 
-    private func end(_ disk: SimulatedDisk, _ end: SimulatedDisk.End, later: Int) {
+    /// - Parameter fault: the row in the table of faults, where it is counted when it happens.
+    private func end(
+        _ disk: SimulatedDisk, _ end: SimulatedDisk.End, later: Int, fault: String
+    ) {
         disk.end(end, later: later) { [isKilled, transport, cloud, name] in
             isKilled.throwOver()
             transport?.die()
             cloud.note(name, "ended", "\(end)")
+            cloud.count(fault)
         }
     }
 
-    /// Makes the disk full for a minute.
+    /// Makes the disk full for a minute. Counted now: the disk does not report which writes fail.
     private func fill(_ disk: SimulatedDisk) {
         disk.isFull(true)
+        cloud.count(MemoryCacheFile.WriteFailure.storageFull.fault)
         _ = world.startTask("room again") { [world] in
             // At the end of the world no room need be made.
             try? await world.sleep(60)
@@ -262,22 +280,13 @@ final class SimulatedDevice {
 
     /// Ends the process when its next batch of records was served, before it gets the answer.
     func dieUnanswered() throws {
-        let cache = try opened()
-        let isKilled = isKilled
-        transport?.dieUnanswered { [weak cache, file = files[user]] in
-            if !isKilled.isThrown, case .disk(let disk) = file {
-                // A copy that fails is noticed when the file is opened again.
-                try? disk.end(.killed)
-            }
-            isKilled.throwOver()
-            // Whether an ended process could close its file does not matter.
-            try? cache?.close()
-        }
+        _ = try opened()
+        transport?.dieUnanswered(true)
     }
 
     func endTrouble() {
         for file in files.values { file.endTrouble() }
-        transport?.dieUnanswered(nil)
+        transport?.dieUnanswered(false)
     }
 
     func switchAccount(to next: Int) throws {
@@ -313,6 +322,17 @@ final class SimulatedDevice {
         _ = world.startTask("script sync") {
             // As above.
             try? await cache.sync()
+        }
+    }
+}
+
+extension MemoryCacheFile.WriteFailure {
+    /// The row in the table of faults.
+    fileprivate var fault: String {
+        switch self {
+        case .storageFull: "disk full"
+        case .killedBefore: "kill before write"
+        case .killedAfter: "kill after write"
         }
     }
 }

@@ -47,14 +47,6 @@ public final class FaultTable: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// The requests that devices send; the service never refuses a download.
-    private static let requests = [
-        "assets/get", "assets/put", "assets/upload", "changes/database", "changes/zone",
-        "operations/cancel", RecordsAccept.path, "records/lookup", "records/modify",
-        RecordsResolve.path, "subscriptions/lookup", "subscriptions/modify", "tokens/create",
-        "tokens/register", "users/caller", "zones/modify",
-    ]
-
     /// The requests that never arrive twice, nor after the device has given them up.
     private static let singleRequests = ["assets/get", RecordsAccept.path]
 
@@ -67,17 +59,17 @@ public final class FaultTable: Sendable {
         faults += codes.map { .refused($0) }
         if !singleRequests.contains(request) { faults += [.doubled, .abandoned] }
         if request.hasPrefix("changes/") { faults.append(.tokensExpired) }
-        if request == RecordsModify.path {
-            faults += RequestFault.itemCodes.map { .itemRefused($0) }
-        }
+        faults += RequestFault.itemCodes(of: request).map { .itemRefused($0) }
         return faults.map(\.name)
+            + (EndBeforeAnswer.operations.contains(request) ? [EndBeforeAnswer.fault] : [])
+            + (FullService.operations.contains(request) ? [FullService.fault] : [])
     }
 
     /// The pairs of a fault and an operation that occurred less often: a line for each operation, with the counts.
     /// Requests that devices did not send before are required too, as soon as one of them meets a fault.
     public func scarcePairs(below limit: Int) -> [String] {
         let rows = rows
-        let requests = Set(rows.values.flatMap(\.keys)).union(Self.requests)
+        let requests = Set(rows.values.flatMap(\.keys)).union(EndBeforeAnswer.operations)
             .subtracting(["notifications", "steps"])
         var faults = Dictionary(
             uniqueKeysWithValues: requests.map { ($0, Self.faults(of: $0)) })

@@ -22,7 +22,7 @@ enum RequestFault: Hashable, Sendable {
     case tokensExpired
     /// The service refuses it.
     case refused(FrameworkErrorCode)
-    /// The service refuses one record of it, and serves the others.
+    /// The service refuses one item of it, such as a record or a zone, and serves the others.
     case itemRefused(FrameworkErrorCode)
 
     var name: String {
@@ -54,8 +54,27 @@ enum RequestFault: Hashable, Sendable {
     }
 
     /// The same for one record: without codes for a record that is gone, or for a schema without a field of times.
-    static let itemCodes = requestCodes.filter {
+    private static let recordCodes = requestCodes.filter {
         ![.notAuthenticated, .invalidArguments, .serverRejectedRequest].contains($0)
+    }
+
+    /// The codes that services answer for one of several things to read.
+    private static let readCodes: [FrameworkErrorCode] = [
+        .permissionFailure, .requestRateLimited, .serverRejectedRequest, .serviceUnavailable,
+        .zoneBusy,
+    ]
+    /// The same for one of several zones, subscriptions or files to save.
+    private static let saveCodes =
+        readCodes + [.invalidArguments, .limitExceeded, .quotaExceeded]
+
+    /// The codes with which a service may refuse one item of a request to an operation; empty if it has no items.
+    static func itemCodes(of path: String) -> [FrameworkErrorCode] {
+        switch path {
+        case RecordsModify.path: recordCodes
+        case RecordsLookup.path, ChangesZone.path: readCodes
+        case ZonesModify.path, SubscriptionsModify.path, AssetsUpload.path: saveCodes
+        default: []
+        }
     }
 }
 
@@ -63,16 +82,24 @@ enum RequestFault: Hashable, Sendable {
 final class FaultDice: Sendable {
     private struct State {
         var numbers: SeededNumbers
+        /// Those of refused items, other than records to save.
+        var items: SeededNumbers
         /// The fraction of the requests that meet a fault.
         var rate: Double
         var isCutOff = false
+        var processEnd: EndBeforeAnswer?
     }
 
     private let state: Mutex<State>
     private let table: FaultTable
 
-    init(seed: UInt64, rate: Double, table: FaultTable) {
-        state = Mutex(State(numbers: SeededNumbers(seed: seed), rate: rate))
+    /// - Parameter endsProcess: whether the device's process may end before the answer to a request.
+    init(seed: UInt64, rate: Double, endsProcess: Bool = false, table: FaultTable) {
+        state = Mutex(
+            State(
+                numbers: SeededNumbers(seed: seed),
+                items: SeededNumbers(seed: seed ^ 0x4954_454D), rate: rate,
+                processEnd: endsProcess ? EndBeforeAnswer(seed: seed) : nil))
         self.table = table
     }
 
@@ -86,8 +113,17 @@ final class FaultDice: Sendable {
         state.withLock { state in
             state.rate = 0
             state.isCutOff = false
+            state.processEnd = nil
         }
     }
+
+    /// Whether the device's process ends before the answer to a request, now that the service has served it.
+    func endsProcess(before path: String) -> Bool {
+        state.withLock { $0.processEnd?.isDue(after: path) ?? false }
+    }
+
+    /// Counts a fault that was not drawn here.
+    func count(_ fault: String, _ path: String) { table.count(fault, path) }
 
     /// A random duration in milliseconds, from 0 up to a limit.
     func milliseconds(below limit: UInt64) -> Double {
@@ -99,8 +135,9 @@ final class FaultDice: Sendable {
         let fault = state.withLock { state -> RequestFault? in
             if state.isCutOff { return .noRoute }
             let rate = state.rate * Self.weight(of: path)
-            guard Self.chance(&state.numbers) < min(rate, path == "assets/get" ? 0.8 : 0.5)
-            else { return nil }
+            guard Self.chance(&state.numbers) < min(rate, Self.limit(of: path)) else {
+                return Self.refusedItem(of: path, state.rate, &state.items)
+            }
             let fault = Self.fault(for: path, &state.numbers)
             return mayDouble || ![.doubled, .abandoned].contains(fault) ? fault : nil
         }
@@ -127,6 +164,32 @@ final class FaultDice: Sendable {
         }
     }
 
+    /// The largest fraction of its requests that meet a fault.
+    private static func limit(of path: String) -> Double {
+        switch path {
+        case "assets/get": 0.8
+        // It follows a request for an address, of which some are refused.
+        case "assets/put": 0.55
+        default: 0.5
+        }
+    }
+
+    /// The refusal of one item of a request that meets no other fault; nil for most.
+    private static func refusedItem(
+        of path: String, _ rate: Double, _ numbers: inout SeededNumbers
+    ) -> RequestFault? {
+        let codes = path == RecordsModify.path ? [] : RequestFault.itemCodes(of: path)
+        guard !codes.isEmpty,
+            chance(&numbers) < (path == ChangesZone.path ? rate / 20 : rate)
+        else { return nil }
+        return .itemRefused(codes[numbers.below(codes.count)])
+    }
+
+    /// Which of several items is refused; nil for none.
+    func place(in count: Int) -> Int? {
+        count > 0 ? state.withLock { $0.items.below(count) } : nil
+    }
+
     /// Whether an operation is so rare that most of its faults are refusals, which have the most kinds.
     private static func isRare(_ path: String) -> Bool {
         path.hasPrefix("assets/")
@@ -146,7 +209,7 @@ final class FaultDice: Sendable {
         case 46..<57: return .abandoned
         case 57..<66 where isChanges: return .tokensExpired
         case 57..<72 where isModify:
-            let codes = RequestFault.itemCodes
+            let codes = RequestFault.itemCodes(of: path)
             return .itemRefused(codes[Int(numbers.next() % UInt64(codes.count))])
         default:
             let codes =

@@ -13,7 +13,8 @@ extension DeviceTransport {
         _ asset: AssetUpload, to url: String, timeoutSeconds: Double
     ) async throws -> AssetReceipt {
         try await noted("assets/put", "assets/put") { _ in
-            try await self.inner().upload(asset, to: url, timeoutSeconds: timeoutSeconds)
+            try self.cloud.checkRoom(for: "assets/put")
+            return try await self.inner().upload(asset, to: url, timeoutSeconds: timeoutSeconds)
         }
     }
 

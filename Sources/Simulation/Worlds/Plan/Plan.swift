@@ -96,7 +96,7 @@ struct Plan: Sendable {
             between(stepCount, &more), stories(stepCount, &newest), updates(stepCount, &versions),
             appActions(stepCount, &actions), deletionsOfEverything(stepCount, &everything),
             transactions(stepCount), notebooks(stepCount), directSaves(stepCount),
-            photosOnFiles(stepCount), openedLinks(stepCount),
+            photosOnFiles(stepCount), openedLinks(stepCount), fullService(stepCount),
         ]
         // Only now: the steps before these are the same with photos and without.
         if isOnFiles { hasAssets = hasPhotosOnFiles }

@@ -24,6 +24,8 @@ enum Step: Hashable, Sendable {
     case transfer(user: Int)
     /// The disk is full for this many writes.
     case fillDisk(device: Int, writes: Int)
+    /// The service's disk is full for a while.
+    case fillService(seconds: Int)
     case cutOff(device: Int)
     case reconnect(device: Int)
     case deleteZone(device: Int)
@@ -89,30 +91,25 @@ enum Step: Hashable, Sendable {
 
     /// The faults that must occur in both lanes.
     static let faultsOfEveryLane = [
-        "stop", "kill", "drop", "kill before write", "kill after write", "kill before answer",
-        "disk full", "partition", "zone deleted", "zone purged", "account switched", "app updated",
-        "share left", "older copy restored", "zone detached", "change withdrawn",
-        "everything deleted", "asleep for long",
+        "stop", "kill", "drop", "kill before write", "kill after write", "disk full", "partition",
+        "zone deleted", "zone purged", "account switched", "app updated", "share left",
+        "older copy restored", "zone detached", "change withdrawn", "everything deleted",
+        "asleep for long",
     ]
 
-    /// The row in the table of faults; nil for a step that is not a fault.
+    /// The row in the table of faults; nil for a step that is not a fault, and for one whose fault is counted when it
+    /// happens: at a write, or with a request.
     var fault: String? {
         switch self {
         case .stop: "stop"
         case .kill: "kill"
         case .drop: "drop"
-        case .killAtWrite(_, _, let isAfter): isAfter ? "kill after write" : "kill before write"
-        case .cutPower: "power cut"
-        case .endService(_, let end): end == .killed ? "service killed" : "service without power"
-        case .dieUnanswered: "kill before answer"
-        case .fillDisk: "disk full"
         case .cutOff: "partition"
         case .deleteZone, .deleteGoneZone: "zone deleted"
         case .purgeZone: "zone purged"
         case .switchAccount: "account switched"
         case .updateApp: "app updated"
         case .leave, .app(.leaveNotebook): "share left"
-        case .restoreCopy: "older copy restored"
         case .detachZone: "zone detached"
         case .discard, .takeServiceVersions: "change withdrawn"
         case .deleteEverything: "everything deleted"

@@ -25,6 +25,7 @@ extension SimulationRun {
         case .transfer(let user): try await transfer(user)
         case .fillDisk(let number, let writes):
             try devices[number].setWriteFailure(.storageFull, later: 0, writes: writes)
+        case .fillService(let seconds): cloud.fillDisk(seconds: seconds)
         case .cutOff(let number): devices[number].dice.isCutOff = true
         case .reconnect(let number): devices[number].dice.isCutOff = false
         case .deleteZone(let number): try deleteZone(number)
@@ -71,6 +72,7 @@ extension SimulationRun {
 
     private func restoreCopy() throws {
         guard try cloud.restoreCopy() else { return }
+        cloud.count("older copy restored")
         wasRestored = true
         ledger.mayMixRecords = true
     }

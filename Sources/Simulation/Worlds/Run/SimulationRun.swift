@@ -80,7 +80,8 @@ final class SimulationRun {
                 // Only a cache's own syncing corrects the clock.
                 skewMilliseconds: usesEngine ? 0 : plan.skewsMilliseconds[number],
                 dice: FaultDice(
-                    seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate, table: table),
+                    seed: plan.seed &* 31 &+ UInt64(number), rate: plan.faultRate,
+                    endsProcess: true, table: table),
                 settings: plan.settings, resolver: mutation?.resolver ?? plan.resolver,
                 newerRecords: plan.newerRecords, declaresTypes: number.isMultiple(of: 2),
                 photoFolder: plan.hasAssets && !plan.isOnFiles ? try photos.folder() : nil,
