@@ -217,6 +217,23 @@ import Testing
         #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
     }
 
+    @Test func damagedFileOfOneParticipantDelaysNoOthers() async throws {
+        let file = DamagedFile()
+        let people = try await Travellers(World(file.storage))
+        let tablet = people.cy.at("tablet")
+        let token = try await tablet.listen()
+        try await tablet.subscribe([Make.database("d")], in: .shared)
+        let link = try await people.ida.shareTrail(with: people.bo)
+        #expect(try await tablet.at("phone").accept(link).error == nil)
+        _ = try await tablet.received(token)
+        file.damage(people.bo)
+        for number in 1...2 {
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
+            #expect(try await tablet.received(token).count == 1)
+        }
+    }
+
     @Test(arguments: Backend.allCases)
     func outboxIsDispatchedAtStartAfterCrash(_ backend: Backend) async throws {
         let storage = try backend.storage()
