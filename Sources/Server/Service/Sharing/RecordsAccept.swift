@@ -30,6 +30,8 @@ private struct ShareJoining: Sendable {
         var metadata: ShareMetadataDictionary
         var zoneName: String
         var isOwner: Bool
+        /// Whether the person gained access by it.
+        var isNewcomer: Bool
     }
 
     let followed: FollowedLink
@@ -41,22 +43,27 @@ private struct ShareJoining: Sendable {
 
     /// - Throws: ``ServiceError`` when the link is not for the person: the same as for an unknown link.
     func join() async throws -> ShareMetadataDictionary {
-        let shared = try await SharedDatabase(context, databases)
-        let zones = try await shared.zones()
+        let shared = try await SharedDatabase(context.viewingShared, databases)
+        var zones = try await shared.zones()
+        if zones.count >= context.limits.zonesPerDatabase {
+            // Zones to which the person lost access since the last fetch take no places.
+            zones = try await shared.remainingZones()
+        }
+        let places = zones
         let joined = try await records.write(
             to: followed.link.store, by: context.user(), on: context.caller.device
-        ) { try join(in: &$0, having: zones) }
+        ) { try join(in: &$0, having: places) }
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (followed.link.owner, joined.zoneName)
         let isNew = try await shared.own.write { writer in
-            guard try writer.sharedZone(owner: owner, name: name)?.isDeleted != false else {
-                return false
-            }
-            // Stored without anything seen, so that the next fetch finds a change.
+            let isMissing = try writer.sharedZone(owner: owner, name: name)?.isDeleted != false
+            guard isMissing || joined.isNewcomer else { return false }
+            // Stored without anything seen, so that the next fetch finds a change. The row of a zone that was left is
+            // stored again too: a fetch that looked before the joining must not store that the zone is gone.
             try writer.put(
                 SharedZoneRow(
                     owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))
-            return true
+            return isMissing
         }
         if isNew {
             try await records.notify(
@@ -93,6 +100,6 @@ private struct ShareJoining: Sendable {
         return Joined(
             metadata: try view.metadata(target, followed.asked, records.transaction),
             zoneName: target.zone.name,
-            isOwner: part.role == .owner)
+            isOwner: part.role == .owner, isNewcomer: part.status != .accepted)
     }
 }
