@@ -217,6 +217,22 @@ import Testing
         #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
     }
 
+    /// A notification has fields of records, which a disabled account may not read.
+    @Test func disabledAccountIsNotNotified() async throws {
+        let people = try await Travellers(World())
+        let tablet = people.bo.at("tablet")
+        let token = try await tablet.listen()
+        try await tablet.subscribe([Make.database("d")], in: .shared)
+        try await people.ida.shareTrail(with: people.bo)
+        _ = try await tablet.received(token)
+        for (isDisabled, count) in [(true, 0), (false, 1)] {
+            try await people.ida.world.service.accounts.setDisabled(isDisabled, people.bo.name)
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(1)], type: "Trail")], in: "Trips")
+            #expect(try await tablet.received(token).count == count)
+        }
+    }
+
     @Test func damagedFileOfOneParticipantDelaysNoOthers() async throws {
         let file = DamagedFile()
         let people = try await Travellers(World(file.storage))
