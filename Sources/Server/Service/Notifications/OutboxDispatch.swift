@@ -141,15 +141,15 @@ struct OutboxDispatch {
     private func claim(
         _ entry: SubscriptionSummary.Entry, in home: any RecordStore
     ) async throws -> Bool {
-        let isClaimed = try await home.write { writer in
-            let row = try writer.subscriptions(of: entry.subscriber)
-                .first { $0.identifier == entry.identifier }
-            guard try row?.subscription() == entry.subscription else { return false }
-            try writer.deleteSubscription(entry.identifier, of: entry.subscriber)
-            return true
+        try await notifications.subscriptions.changing(in: home.address) {
+            try await home.write { writer in
+                let row = try writer.subscriptions(of: entry.subscriber)
+                    .first { $0.identifier == entry.identifier }
+                guard try row?.subscription() == entry.subscription else { return false }
+                try writer.deleteSubscription(entry.identifier, of: entry.subscriber)
+                return true
+            }
         }
-        notifications.subscriptions.changed(in: home.address)
-        return isClaimed
     }
 
     private mutating func listeners(of user: String) async throws -> [DeviceRow] {

@@ -217,6 +217,30 @@ import Testing
         #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
     }
 
+    /// The save has begun before, and is stored after the subscriber's first fetch.
+    @Test func subscriptionThatIsStoredWhileASaveWaitsFires() async throws {
+        let next = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let storage = WatchedStorage(beforeWrite: { _ in
+            let taken = next.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            try await taken?()
+        })
+        let phone = try await World(storage).person("alice", with: "Trips")
+        let tablet = phone.at("tablet")
+        let token = try await tablet.listen()
+        // Afterwards the index of the type exists: the next write is that of the record.
+        try await phone.modify([hut(.create, "a")], in: "Trips")
+        #expect(try await tablet.received(token).isEmpty)
+        next.withLock {
+            $0 = { _ = try await tablet.subscribe([Make.database("d")]) }
+        }
+        try await phone.modify([hut(.create, "b")], in: "Trips")
+        #expect(next.withLock { $0 == nil })
+        #expect(try await tablet.received(token).count == 1)
+    }
+
     /// A notification has fields of records, which a disabled account may not read.
     @Test func disabledAccountIsNotNotified() async throws {
         let people = try await Travellers(World())
