@@ -13,7 +13,8 @@ extension RecordsAccept: ServedEndpoint {
     /// The owner's database gets the participant before the caller's database gets the zone. A crash in between leaves
     /// a participant who does not see the zone until following the link again.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.shareMetadata(
+        try await removeLostZones(before: call.request, in: call.context, call.components.databases)
+        return try await call.context.shareMetadata(
             of: call.request, call.components.directory, call.components.databases
         ) { followed in
             try await ShareJoining(
@@ -21,6 +22,17 @@ extension RecordsAccept: ServedEndpoint {
                 records: call.components.records, world: call.components.settings.world
             ).join()
         }
+    }
+
+    /// Removes the zones to which the caller lost access since the last fetch, if the request may bring more zones than
+    /// a user may have: they take no places. Once for all links, since it looks into the database of every owner.
+    private static func removeLostZones(
+        before request: Request, in context: RequestContext, _ databases: Databases
+    ) async throws {
+        guard !context.caller.isServer else { return }
+        let shared = try await SharedDatabase(context.viewingShared, databases)
+        let count = try await shared.zones().count + request.items.count
+        if count > context.limits.zonesPerDatabase { _ = try await shared.changes(after: .max) }
     }
 }
 
@@ -43,16 +55,11 @@ private struct ShareJoining: Sendable {
 
     /// - Throws: ``ServiceError`` when the link is not for the person: the same as for an unknown link.
     func join() async throws -> ShareMetadataDictionary {
-        let shared = try await SharedDatabase(context.viewingShared, databases)
-        var zones = try await shared.zones()
-        if zones.count >= context.limits.zonesPerDatabase {
-            // Zones to which the person lost access since the last fetch take no places.
-            zones = try await shared.remainingZones()
-        }
-        let places = zones
+        let shared = try await SharedDatabase(context, databases)
+        let zones = try await shared.zones()
         let joined = try await records.write(
             to: followed.link.store, by: context.user(), on: context.caller.device
-        ) { try join(in: &$0, having: places) }
+        ) { try join(in: &$0, having: zones) }
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (followed.link.owner, joined.zoneName)
         let isNew = try await shared.own.write { writer in

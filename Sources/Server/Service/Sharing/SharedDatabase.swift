@@ -27,12 +27,6 @@ struct SharedDatabase: Sendable {
         try await own.read { try $0.sharedZones() }
     }
 
-    /// The zones that the caller still sees: those to which access was lost are removed from the list first.
-    func remainingZones() async throws -> [SharedZoneRow] {
-        _ = try await changes(after: .max)
-        return try await zones()
-    }
-
     /// The owners of these zones. Only their databases are ever opened: a request cannot create databases, or find out
     /// which users exist, by naming owners.
     func owners() async throws -> Set<String> {
