@@ -2,7 +2,8 @@ import StratusRecords
 import StratusStorage
 import Synchronization
 
-/// A storage engine in which a test runs code before reads and writes of records, and after writes.
+/// A storage engine in which a test runs code before databases are opened, before reads and writes of records, and after
+/// writes.
 final class WatchedStorage: StorageEngine {
     /// A read of records that is about to begin.
     struct Read: Sendable {
@@ -12,21 +13,25 @@ final class WatchedStorage: StorageEngine {
     }
 
     private let inner: SQLiteStorageEngine
+    private let beforeOpening: @Sendable (DatabaseAddress) throws -> Void
     private let beforeRead: @Sendable (Read) async throws -> Void
     private let beforeWrite: @Sendable (DatabaseAddress) async throws -> Void
     private let afterWrite: @Sendable (DatabaseAddress) async throws -> Void
 
     /// - Parameters:
+    ///   - beforeOpening: If it throws, the database cannot be used.
     ///   - beforeRead: If it throws, the read throws the same error.
     ///   - beforeWrite: If it throws, the write throws the same error.
     ///   - afterWrite: Runs when the write has been committed, before its caller continues.
     init(
         _ inner: SQLiteStorageEngine = .inMemory(world: .seeded(7)),
+        beforeOpening: @escaping @Sendable (DatabaseAddress) throws -> Void = { _ in },
         beforeRead: @escaping @Sendable (Read) async throws -> Void = { _ in },
         beforeWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in },
         afterWrite: @escaping @Sendable (DatabaseAddress) async throws -> Void = { _ in }
     ) {
         self.inner = inner
+        self.beforeOpening = beforeOpening
         self.beforeRead = beforeRead
         self.beforeWrite = beforeWrite
         self.afterWrite = afterWrite
@@ -50,7 +55,8 @@ final class WatchedStorage: StorageEngine {
     var condition: StorageCondition { inner.condition }
 
     func store(for address: DatabaseAddress) async throws -> any RecordStore {
-        Store(storage: self, inner: try await inner.store(for: address))
+        try beforeOpening(address)
+        return Store(storage: self, inner: try await inner.store(for: address))
     }
 
     func blobs(for address: DatabaseAddress) async throws -> any BlobStore {
@@ -85,5 +91,28 @@ final class WatchedStorage: StorageEngine {
             try await storage.afterWrite(address)
             return outcome
         }
+    }
+}
+
+/// The database whose file a test has damaged.
+final class DamagedFile: Sendable {
+    private let address = Mutex<DatabaseAddress?>(nil)
+
+    /// A storage engine that refuses this database.
+    var storage: WatchedStorage {
+        WatchedStorage(beforeOpening: { [self] address in try check(address) })
+    }
+
+    /// Damages the private database of a user.
+    func damage(_ person: Person) {
+        let damaged = DatabaseAddress(person.world.address, .private(owner: person.name))
+        address.withLock { $0 = damaged }
+    }
+
+    private func check(_ address: DatabaseAddress) throws {
+        guard self.address.withLock({ $0 }) == address else { return }
+        var error = StorageError(.corrupt, "The test has damaged this file.")
+        error.database = address
+        throw error
     }
 }

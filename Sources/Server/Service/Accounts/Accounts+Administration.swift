@@ -140,7 +140,8 @@ extension Accounts {
         try await update(user) { $0.isEmailVerified = isVerified }
     }
 
-    /// Gives a user another password and ends all sessions.
+    /// Gives a user another password, ends all sessions and deletes the push tokens of their devices: the address of a
+    /// long poll is a credential too.
     public func setPassword(_ password: String, _ name: String) async throws {
         try await setPassword(password, name, from: "command")
     }

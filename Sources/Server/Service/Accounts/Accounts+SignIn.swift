@@ -16,13 +16,19 @@ extension Accounts {
         let hash = user?.passwordHash.flatMap(PasswordHash.init(text:))
         let password = form.password
         let cost = settings.accounts.passwordCost
-        let isRight = try await passwords.run(
-            from: form.networkAddress, cost: hash?.cost ?? cost
-        ) {
-            if let hash { return try hash.matches(password) }
-            // Without an account, hash anyway: the time must not show whether it exists.
-            _ = try PasswordHash(password, salt: [0], cost: cost)
-            return false
+        let isRight: Bool
+        do {
+            isRight = try await passwords.run(
+                from: form.networkAddress, cost: hash?.cost ?? cost
+            ) {
+                if let hash { return try hash.matches(password) }
+                // Without an account, hash anyway: the time must not show whether it exists.
+                _ = try PasswordHash(password, salt: [0], cost: cost)
+                return false
+            }
+        } catch let refusal as SignInRefusal where refusal == .busy {
+            attempt.wasNotChecked()
+            throw refusal
         }
         guard isRight, let user else { throw SignInRefusal.wrong }
         attempt.succeeded()

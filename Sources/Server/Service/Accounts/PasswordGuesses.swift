@@ -51,10 +51,14 @@ final class PasswordGuesses: Sendable {
             }
             taken.append((limiter, key))
         }
-        return Attempt { [self, taken] in
+        func takeBack() {
             for (limiter, key) in taken { limiter.giveBack(key) }
-            known.withLock { $0[place] = true }
         }
+        return Attempt(
+            succeeded: { [self] in
+                takeBack()
+                known.withLock { $0[place] = true }
+            }, wasNotChecked: takeBack)
     }
 
     /// Remembers where an account was created: its owner is there.
@@ -70,12 +74,15 @@ final class PasswordGuesses: Sendable {
         if let seconds = ofAddresses.take(networkAddress, nowMilliseconds: now) {
             throw SignInRefusal.tooMany(seconds)
         }
-        return Attempt { [ofAddresses] in ofAddresses.giveBack(networkAddress) }
+        let takeBack = { [ofAddresses] in ofAddresses.giveBack(networkAddress) }
+        return Attempt(succeeded: takeBack, wasNotChecked: takeBack)
     }
 
-    /// An attempt that counts unless it succeeds.
+    /// An attempt that counts unless one of these is called.
     struct Attempt {
         /// Takes the attempt back, because the password was right.
         let succeeded: () -> Void
+        /// Takes the attempt back, because there was no room to check the password.
+        let wasNotChecked: () -> Void
     }
 }

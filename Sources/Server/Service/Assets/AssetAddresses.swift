@@ -5,17 +5,21 @@ import StratusStorage
 ///
 /// Format 1, before signing: the byte 1, the database, the zone's name, the user, and the end of its validity in
 /// milliseconds since 1970. It does not identify any content, so it cannot be used to test whether the service has
-/// some.
+/// some. Format 2 adds a random number of eight bytes: the kept bytes of a resumable upload are found by its address, so
+/// no two assets may have the same.
 struct UploadAddress: SignedText, Hashable {
     static let purpose = TokenSigner.Purpose.uploadAddress
     static let isInAddresses = true
     static let path = "/assets/put/"
-    private static let format: UInt8 = 1
+    private static let format: UInt8 = 2
+    private static let formatWithoutNumber: UInt8 = 1
 
     var database: DatabaseAddress
     var zoneName: String
     var user: String
     var endMilliseconds: Int64
+    /// Random; 0 in an address of format 1.
+    var number: UInt64
 
     func write(to writer: inout ByteWriter) {
         writer.write(Self.format)
@@ -23,16 +27,21 @@ struct UploadAddress: SignedText, Hashable {
         writer.write(zoneName)
         writer.write(user)
         writer.write(number: endMilliseconds)
+        writer.write(number: number)
     }
 }
 
 extension UploadAddress {
     init(from reader: inout ByteReader) throws(ByteReader.Malformed) {
-        try reader.expect(Self.format)
+        let format = try reader.byte()
+        guard format == Self.format || format == Self.formatWithoutNumber else {
+            throw ByteReader.Malformed()
+        }
         database = try reader.databaseAddress()
         zoneName = try reader.string()
         user = try reader.string()
         endMilliseconds = try reader.number()
+        number = try format == Self.format ? reader.number() : 0
     }
 }
 

@@ -56,7 +56,14 @@ extension AssetByteTransfer {
             try await uploads.underWay.run(name) {
                 let blobs = try await databases.blobs(for: database)
                 var room = try await freeAssetBytes(at: address)
-                let kept = try await blobs.partialBytes(of: name)
+                var kept = try await blobs.partialBytes(of: name)
+                if kept[name.name] == nil, kept.count >= limits.uploadsPerUser {
+                    // Those that no address can continue any more take no places.
+                    let seconds = limits.uploadAddressSeconds + limits.assetIdleSeconds
+                    try await blobs.removePartials(
+                        leftBefore: world.nowMilliseconds() - Int64(seconds * 1_000))
+                    kept = try await blobs.partialBytes(of: name)
+                }
                 guard kept[name.name] != nil || kept.count < limits.uploadsPerUser else {
                     throw RequestFailure(
                         .tooManyUploads(limit: limits.uploadsPerUser), unreadBody: .refused)

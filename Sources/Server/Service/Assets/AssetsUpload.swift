@@ -28,11 +28,11 @@ extension AssetsUpload: ServedEndpoint {
         try await checkWriting(
             in: zone, call.context, call.components.databases, call.components.schemas)
         let settings = call.components.settings
-        let upload = UploadAddress(
+        var address = UploadAddress(
             database: zone.database, zoneName: zone.name, user: try call.context.user(),
             endMilliseconds: call.context.nowMilliseconds
-                + Int64(call.context.limits.uploadAddressSeconds * 1_000)
-        ).text(signedBy: signer)
+                + Int64(call.context.limits.uploadAddressSeconds * 1_000),
+            number: 0)
         return Answer(
             call.request.tokens.map { item in
                 if let error = refusal(of: item) {
@@ -40,11 +40,13 @@ extension AssetsUpload: ServedEndpoint {
                         AssetFailure(
                             recordName: item.recordName, fieldName: item.fieldName, error: error))
                 }
+                address.number = settings.world.randomNumber()
                 return .success(
                     Token(
                         recordName: item.recordName ?? settings.world.newUUID(),
                         fieldName: item.fieldName,
-                        url: call.context.origin + UploadAddress.path + upload))
+                        url: call.context.origin + UploadAddress.path
+                            + address.text(signedBy: signer)))
             })
     }
 

@@ -12,12 +12,15 @@ struct Devices: Sendable {
     let courier: Courier
     let pushes: PushQueue?
 
-    /// A user's registered devices whose tokens have not expired.
+    /// A user's registered devices whose tokens have not expired; none while the account is disabled.
     func listeners(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
         let now = world.nowMilliseconds()
-        return try await directory.devices(of: user, in: address).filter {
+        let devices = try await directory.devices(of: user, in: address).filter {
             $0.isRegistered && now - $0.lastUsedMilliseconds < lifetimeMilliseconds(of: $0.channel)
         }
+        guard !devices.isEmpty, try await directory.user(recordName: user)?.isDisabled != true
+        else { return [] }
+        return devices
     }
 
     func lifetimeMilliseconds(of channel: DeviceRow.Channel) -> Int64 {

@@ -87,11 +87,17 @@ struct OutboxDispatch {
         _ event: ShareEvent, _ identifier: NotificationIdentifier
     ) async throws {
         for audience in try await notifications.audiences(of: event, in: store) {
-            let own = try await notifications.storage.store(
-                for: DatabaseAddress(
-                    store.address.containerAddress, .private(owner: audience.user)))
-            let entries = try await notifications.subscriptions.summary(of: own).sharedEntries
-            try await gather(entries, audience.event, .shared, identifier, in: own)
+            let home = DatabaseAddress(
+                store.address.containerAddress, .private(owner: audience.user))
+            do {
+                let own = try await notifications.storage.store(for: home)
+                let entries = try await notifications.subscriptions.summary(of: own).sharedEntries
+                try await gather(entries, audience.event, .shared, identifier, in: own)
+            } catch let error as StorageError where error.database == home {
+                // The storage has reported the file. Only this participant is not notified, and gets the change with
+                // the next fetch: all others would wait for the repair otherwise.
+                continue
+            }
         }
     }
 
@@ -135,15 +141,15 @@ struct OutboxDispatch {
     private func claim(
         _ entry: SubscriptionSummary.Entry, in home: any RecordStore
     ) async throws -> Bool {
-        let isClaimed = try await home.write { writer in
-            let row = try writer.subscriptions(of: entry.subscriber)
-                .first { $0.identifier == entry.identifier }
-            guard try row?.subscription() == entry.subscription else { return false }
-            try writer.deleteSubscription(entry.identifier, of: entry.subscriber)
-            return true
+        try await notifications.subscriptions.changing(in: home.address) {
+            try await home.write { writer in
+                let row = try writer.subscriptions(of: entry.subscriber)
+                    .first { $0.identifier == entry.identifier }
+                guard try row?.subscription() == entry.subscription else { return false }
+                try writer.deleteSubscription(entry.identifier, of: entry.subscriber)
+                return true
+            }
         }
-        notifications.subscriptions.changed(in: home.address)
-        return isClaimed
     }
 
     private mutating func listeners(of user: String) async throws -> [DeviceRow] {

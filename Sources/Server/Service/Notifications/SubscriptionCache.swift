@@ -11,31 +11,65 @@ final class SubscriptionCache: Sendable {
         var summaries = LRUCache<DatabaseAddress, SubscriptionSummary>(capacity: 10_000)
         /// Counts the changes: what was read before one must not be kept after it.
         var changes: UInt64 = 0
+        /// How many requests are changing the subscriptions of each database.
+        var changing: [DatabaseAddress: Int] = [:]
+
+        mutating func endChange(in address: DatabaseAddress) {
+            changes += 1
+            summaries[address] = nil
+            let left = (changing[address] ?? 1) - 1
+            changing[address] = left == 0 ? nil : left
+        }
+    }
+
+    /// Subscriptions as they were read before a transaction.
+    struct SubscriptionReading: Sendable {
+        fileprivate var summary: SubscriptionSummary
+        /// The changes that were counted before.
+        fileprivate var changes: UInt64
     }
 
     private let state = Mutex(State())
 
     /// A subscription that was stored before the call is always in the answer.
     func summary(of store: any RecordStore) async throws -> SubscriptionSummary {
+        try await reading(of: store).summary
+    }
+
+    /// The subscriptions for a transaction that has not begun: in it, call ``summary(_:in:of:)``.
+    func reading(of store: any RecordStore) async throws -> SubscriptionReading {
         let (known, changes) = state.withLock { ($0.summaries[store.address], $0.changes) }
-        if let known { return known }
+        if let known { return SubscriptionReading(summary: known, changes: changes) }
         let owner = store.address.owner
         let summary = try await store.read { reader in
             SubscriptionSummary(try reader.subscriptions(of: nil), owner: owner)
         }
         state.withLock { state in
-            guard state.changes == changes else { return }
+            guard state.changes == changes, state.changing[store.address] == nil else { return }
             state.summaries[store.address] = summary
         }
-        return summary
+        return SubscriptionReading(summary: summary, changes: changes)
     }
 
-    /// Notes that a database's subscriptions changed; called after the commit, before the answer.
-    func changed(in address: DatabaseAddress) {
-        state.withLock {
-            $0.changes += 1
-            $0.summaries[address] = nil
+    /// The subscriptions in a transaction: read again if they may have changed while it waited for its turn. Otherwise
+    /// no one would be notified of a change that comes after a new subscription and its subscriber's first fetch.
+    func summary(
+        _ reading: SubscriptionReading, in reader: any StoreReader, of address: DatabaseAddress
+    ) throws -> SubscriptionSummary {
+        let isUnchanged = state.withLock {
+            $0.changes == reading.changes && $0.changing[address] == nil
         }
+        if isUnchanged { return reading.summary }
+        return SubscriptionSummary(try reader.subscriptions(of: nil), owner: address.owner)
+    }
+
+    /// Runs the transaction that changes a database's subscriptions. What was read before its end is not kept.
+    func changing<Outcome>(
+        in address: DatabaseAddress, _ change: () async throws -> Outcome
+    ) async throws -> Outcome {
+        state.withLock { $0.changing[address, default: 0] += 1 }
+        defer { state.withLock { $0.endChange(in: address) } }
+        return try await change()
     }
 }
 

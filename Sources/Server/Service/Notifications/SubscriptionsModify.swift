@@ -35,31 +35,31 @@ extension SubscriptionsModify: ServedEndpoint {
             of: call.request.items.map {
                 .init(kind: $0.kind.rawValue, recordName: $0.subscription.subscriptionID)
             }, in: call.context)
-        let answer = try await subscriber.store.write { writer in
-            if var outcome = try repeated?.outcome(in: writer) {
-                return try readWire(Answer.self, from: try outcome.counted())
+        return try await call.components.subscriptions.changing(in: subscriber.store.address) {
+            try await subscriber.store.write { writer -> Answer in
+                if var outcome = try repeated?.outcome(in: writer) {
+                    return try readWire(Answer.self, from: try outcome.counted())
+                }
+                var changes = try SubscriptionChanges(
+                    writer: writer, context: call.context, subscriber: subscriber.name)
+                let answer = Answer(
+                    try operations.map { operation in
+                        do {
+                            return try changes.apply(operation)
+                        } catch let error as ServiceError {
+                            let identifier = operation.subscription.subscriptionID
+                            return .failure(subscriptionID: identifier, error)
+                        }
+                    })
+                if let repeated {
+                    var outcome = ByteWriter()
+                    outcome.write(counted: wireBytes(of: answer))
+                    try repeated.keep(
+                        outcome.bytes, in: writer, nowMilliseconds: call.context.nowMilliseconds)
+                }
+                return answer
             }
-            var changes = try SubscriptionChanges(
-                writer: writer, context: call.context, subscriber: subscriber.name)
-            let answer = Answer(
-                try operations.map { operation in
-                    do {
-                        return try changes.apply(operation)
-                    } catch let error as ServiceError {
-                        let identifier = operation.subscription.subscriptionID
-                        return .failure(subscriptionID: identifier, error)
-                    }
-                })
-            if let repeated {
-                var outcome = ByteWriter()
-                outcome.write(counted: wireBytes(of: answer))
-                try repeated.keep(
-                    outcome.bytes, in: writer, nowMilliseconds: call.context.nowMilliseconds)
-            }
-            return answer
         }
-        call.components.subscriptions.changed(in: subscriber.store.address)
-        return answer
     }
 }
 

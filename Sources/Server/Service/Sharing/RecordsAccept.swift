@@ -13,7 +13,8 @@ extension RecordsAccept: ServedEndpoint {
     /// The owner's database gets the participant before the caller's database gets the zone. A crash in between leaves
     /// a participant who does not see the zone until following the link again.
     public static func answer(_ call: EndpointCall<Self>) async throws -> Answer {
-        try await call.context.shareMetadata(
+        try await removeLostZones(before: call.request, in: call.context, call.components.databases)
+        return try await call.context.shareMetadata(
             of: call.request, call.components.directory, call.components.databases
         ) { followed in
             try await ShareJoining(
@@ -21,6 +22,17 @@ extension RecordsAccept: ServedEndpoint {
                 records: call.components.records, world: call.components.settings.world
             ).join()
         }
+    }
+
+    /// Removes the zones to which the caller lost access since the last fetch, if the request may bring more zones than
+    /// a user may have: they take no places. Once for all links, since it looks into the database of every owner.
+    private static func removeLostZones(
+        before request: Request, in context: RequestContext, _ databases: Databases
+    ) async throws {
+        guard !context.caller.isServer else { return }
+        let shared = try await SharedDatabase(context.viewingShared, databases)
+        let count = try await shared.zones().count + request.items.count
+        if count > context.limits.zonesPerDatabase { _ = try await shared.changes(after: .max) }
     }
 }
 
@@ -30,6 +42,8 @@ private struct ShareJoining: Sendable {
         var metadata: ShareMetadataDictionary
         var zoneName: String
         var isOwner: Bool
+        /// Whether the person gained access by it.
+        var isNewcomer: Bool
     }
 
     let followed: FollowedLink
@@ -49,14 +63,14 @@ private struct ShareJoining: Sendable {
         guard !joined.isOwner else { return joined.metadata }
         let (owner, name) = (followed.link.owner, joined.zoneName)
         let isNew = try await shared.own.write { writer in
-            guard try writer.sharedZone(owner: owner, name: name)?.isDeleted != false else {
-                return false
-            }
-            // Stored without anything seen, so that the next fetch finds a change.
+            let isMissing = try writer.sharedZone(owner: owner, name: name)?.isDeleted != false
+            guard isMissing || joined.isNewcomer else { return false }
+            // Stored without anything seen, so that the next fetch finds a change. The row of a zone that was left is
+            // stored again too: a fetch that looked before the joining must not store that the zone is gone.
             try writer.put(
                 SharedZoneRow(
                     owner: owner, name: name, seenVersion: 0, seenAccess: 0, isDeleted: false))
-            return true
+            return isMissing
         }
         if isNew {
             try await records.notify(
@@ -93,6 +107,6 @@ private struct ShareJoining: Sendable {
         return Joined(
             metadata: try view.metadata(target, followed.asked, records.transaction),
             zoneName: target.zone.name,
-            isOwner: part.role == .owner)
+            isOwner: part.role == .owner, isNewcomer: part.status != .accepted)
     }
 }

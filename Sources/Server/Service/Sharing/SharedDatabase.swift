@@ -33,6 +33,11 @@ struct SharedDatabase: Sendable {
         Set(try await zones().map(\.owner))
     }
 
+    /// The address of an owner's database.
+    private func home(of owner: String) -> DatabaseAddress {
+        DatabaseAddress(context.address, .private(owner: owner))
+    }
+
     func store(of owner: String) async throws -> any RecordStore {
         try await databases.privateStore(of: owner, in: context.address)
     }
@@ -52,9 +57,11 @@ struct SharedDatabase: Sendable {
 
     /// Answers the items of a request owner by owner, and puts the results back in their order.
     ///
+    /// When the request is about several owners, one whose file is damaged does not affect the others.
+    ///
     /// - Parameters:
     ///   - zoneID: The zone of an item.
-    ///   - refused: The result of an item whose zone the caller does not see.
+    ///   - refused: The result of an item whose zone the caller does not see, or whose owner's file is damaged.
     ///   - answer: Answers the items of one owner, with one result each.
     func answers<Item, Result>(
         _ items: [Item], zoneID: (Item) -> ZoneIDDictionary?,
@@ -76,8 +83,15 @@ struct SharedDatabase: Sendable {
         for owner in order {
             context.chargeForOwner()
             let indices = parts[owner] ?? []
-            let part = try await answer(context.viewing(owner), indices.map { items[$0] })
-            for (index, result) in zip(indices, part) { results[index] = result }
+            do {
+                let part = try await answer(context.viewing(owner), indices.map { items[$0] })
+                for (index, result) in zip(indices, part) { results[index] = result }
+            } catch let error as StorageError
+                where order.count > 1 && error.database == home(of: owner)
+            {
+                // The storage has reported the file; each item of this owner gets the error.
+                for index in indices { results[index] = refused(items[index], .databaseDamaged) }
+            }
         }
         return zip(items, results).map { item, result in result ?? refused(item, .zoneNotFound) }
     }
@@ -128,14 +142,24 @@ struct SharedDatabase: Sendable {
             context.chargeForOwner()
             let view = context.viewing(owner)
             let names = rows.map(\.name)
-            let seen = try await store(of: owner).read { reader in
-                try names.map { name -> (version: Int64, access: Int64)? in
-                    guard let zone = try view.livingZone(named: name, reader) else { return nil }
-                    return (
-                        try reader.version(of: zone.row, seenWith: zone.rights),
-                        zone.rights.access
-                    )
+            let seen: [(version: Int64, access: Int64)?]
+            do {
+                seen = try await store(of: owner).read { reader in
+                    try names.map { name -> (version: Int64, access: Int64)? in
+                        guard let zone = try view.livingZone(named: name, reader) else {
+                            return nil
+                        }
+                        return (
+                            try reader.version(of: zone.row, seenWith: zone.rights),
+                            zone.rights.access
+                        )
+                    }
                 }
+            } catch let error as StorageError where error.database == home(of: owner) {
+                // The storage has reported the file. Its zones stay as they were seen last; those of others are looked
+                // at.
+                states += rows
+                continue
             }
             for (row, state) in zip(rows, seen) {
                 var row = row

@@ -198,14 +198,15 @@ struct RecordWriting: Sendable {
         _ body: @escaping @Sendable (inout RecordWriter) throws -> Outcome
     ) async throws -> Outcome {
         let cursor = notifications.cursor(of: store.address)
-        let author = RecordAuthor(
-            user: user, device: device,
-            subscriptions: try await subscriptions.summary(of: store),
-            ancestorLimits: ancestorLimits,
-            recordsAtOnce: recordsAtOnce, work: work)
+        let reading = try await subscriptions.reading(of: store)
         let (outcome, mayHaveEvents) = try await store.writeRecords { rows in
             // What was dispatched is removed by a transaction that runs anyway.
             if let through = cursor.takeLeft() { try rows.dequeue(through: through) }
+            let author = RecordAuthor(
+                user: user, device: device,
+                subscriptions: try subscriptions.summary(reading, in: rows, of: store.address),
+                ancestorLimits: ancestorLimits,
+                recordsAtOnce: recordsAtOnce, work: work)
             var writer = RecordWriter(rows, author)
             return (try body(&writer), writer.mayHaveEvents)
         }

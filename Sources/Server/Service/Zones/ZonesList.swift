@@ -32,6 +32,9 @@ extension ZonesList: ServedEndpoint {
 
 extension ZonesList {
     /// The zones in which something is shared with the caller now.
+    ///
+    /// - Throws: ``ServiceError`` when one of them cannot be looked at now: a list without it would mean that it is
+    ///   gone.
     private static func sharedAnswer(
         _ request: Request, in context: RequestContext, _ databases: Databases,
         _ signer: TokenSigner
@@ -42,10 +45,14 @@ extension ZonesList {
         }
         let looked = try await ZonesLookup.sharedResults(zones, in: database, databases, signer)
         return Answer(
-            looked.compactMap { result in
-                guard case .success(var zone) = result else { return nil }
-                if !request.wantsAtomic { zone.isAtomic = nil }
-                return .success(zone)
+            try looked.compactMap { result -> ZoneResult? in
+                switch result {
+                case .success(var zone):
+                    if !request.wantsAtomic { zone.isAtomic = nil }
+                    return .success(zone)
+                case .failure(let failure) where failure.error.code == .zoneNotFound: return nil
+                case .failure(let failure): throw failure.error
+                }
             })
     }
 }

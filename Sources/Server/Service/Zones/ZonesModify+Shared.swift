@@ -29,7 +29,11 @@ extension ZonesModify {
         let results = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
             // Not in the zone anyway: what was asked for is already the case.
-            refused: { operation, _ in .success(gone(operation.zoneID, in: context)) },
+            refused: { operation, error in
+                error.code == .zoneNotFound
+                    ? .success(gone(operation.zoneID, in: context))
+                    : .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
+            },
             from: { view, operations in
                 var results: [ZoneResult] = []
                 for operation in operations {

@@ -87,9 +87,11 @@ extension SQLiteDirectory {
             try Self.bind(user, to: statement, from: 1)
             try statement.bind(9, recordName).run()
             if endingSessions {
-                try SQLStatement(database, "DELETE FROM session WHERE user = ?")
-                    .bind(1, recordName)
-                    .run()
+                for table in ["session", "device"] {
+                    try SQLStatement(database, "DELETE FROM \(table) WHERE user = ?")
+                        .bind(1, recordName)
+                        .run()
+                }
             }
             return true
         }

@@ -22,7 +22,8 @@ public protocol AccountDirectory: Sendable {
     func update(_ user: UserRow) async throws -> Bool
     /// Changes a user like ``update(_:)``, but from the row as it is stored: changes by others are kept.
     ///
-    /// - Parameter endingSessions: Whether all sessions of the user end in the same transaction.
+    /// - Parameter endingSessions: Whether all sessions of the user end, and their devices are removed, in the same
+    ///   transaction.
     /// - Returns: false when the user is gone, or the e-mail address is verified as another's.
     func updateUser(
         _ recordName: String, endingSessions: Bool,

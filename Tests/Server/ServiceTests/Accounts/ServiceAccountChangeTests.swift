@@ -23,16 +23,21 @@ import Testing
         return try await accounts.user(name)
     }
 
-    /// The sessions after a change, during which the service ends after the first write.
-    private func sessions(
+    /// The sessions and push tokens after a change, during which the service ends after the first write.
+    private func remaining(
         after change: (Accounts, String) async throws -> Void
-    ) async throws -> [String] {
+    ) async throws -> (sessions: [String], pushTokens: [String]) {
         let database = WatchedDatabase(inner.placement.directory)
         let (accounts, name) = try await account(in: database)
         try await inner.directory.put(
             SessionRow(
                 identifier: "phone", userRecordName: name, staysSignedIn: true,
                 createdMilliseconds: 1, address: nil))
+        let address = ContainerAddress(container: World.container, environment: .development)
+        try await inner.directory.put(
+            DeviceRow(
+                pushToken: "token", address: address, userRecordName: name, clientID: "phone",
+                lastUsedMilliseconds: 1, isRegistered: true))
         database.beforeNextWrite {
             database.beforeNextWrite { throw StorageError(.closed, "The process is gone.") }
         }
@@ -41,7 +46,10 @@ import Testing
         } catch is StorageError {
             // The change needed a second write.
         }
-        return try await inner.directory.sessions(of: name).map(\.identifier)
+        return (
+            try await inner.directory.sessions(of: name).map(\.identifier),
+            try await inner.directory.devices(of: name, in: address).map(\.pushToken)
+        )
     }
 
     private func account(in database: WatchedDatabase) async throws -> (Accounts, String) {
@@ -88,8 +96,14 @@ import Testing
     }
 
     @Test func newPasswordEndsSessionsInTheSameTransaction() async throws {
-        let sessions = try await sessions { try await $0.setPassword("another horse", $1) }
-        #expect(sessions.isEmpty)
+        let left = try await remaining { try await $0.setPassword("another horse", $1) }
+        #expect(left.sessions.isEmpty)
+    }
+
+    /// Everyone who has the address of a long poll is notified, such as the thief of a phone.
+    @Test func newPasswordDeletesPushTokensInTheSameTransaction() async throws {
+        let left = try await remaining { try await $0.setPassword("another horse", $1) }
+        #expect(left.pushTokens.isEmpty)
     }
 
     /// The former password was checked before the change, and its session would begin after it.
@@ -111,8 +125,8 @@ import Testing
     }
 
     @Test func deletionEndsSessionsInTheSameTransaction() async throws {
-        let sessions = try await sessions { try await $0.beginRemoval(of: $1) }
-        #expect(sessions.isEmpty)
+        let left = try await remaining { try await $0.beginRemoval(of: $1) }
+        #expect(left.sessions.isEmpty && left.pushTokens.isEmpty)
     }
 }
 

@@ -1,5 +1,6 @@
 import StratusRecords
 import StratusService
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -96,6 +97,16 @@ import Testing
         for _ in 0..<200 {
             #expect(try await refusal(world, form(from: "192.0.2.77")) == nil)
         }
+    }
+
+    /// Otherwise a program that tries again while many sign in would have to wait like one that guesses.
+    @Test func passwordsThatAreNotCheckedAreNotCounted() async throws {
+        let world = World(
+            limits: .with {
+                $0.passwordsAtOnce = 0
+                $0.waitingPasswords = 0
+            }, accounts: AccountSettings(passwordCost: .cheap))
+        for _ in 0..<70 { #expect(try await refusal(world, form())?.code == .busy) }
     }
 
     @Test func signInAttemptsAreLimitedPerAddress() async throws {

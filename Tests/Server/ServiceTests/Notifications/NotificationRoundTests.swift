@@ -217,6 +217,63 @@ import Testing
         #expect(pauses.withLock { $0.filter { $0 < 10 }.prefix(3) } == [1, 2, 4])
     }
 
+    /// The save has begun before, and is stored after the subscriber's first fetch.
+    @Test func subscriptionThatIsStoredWhileASaveWaitsFires() async throws {
+        let next = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let storage = WatchedStorage(beforeWrite: { _ in
+            let taken = next.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            try await taken?()
+        })
+        let phone = try await World(storage).person("alice", with: "Trips")
+        let tablet = phone.at("tablet")
+        let token = try await tablet.listen()
+        // Afterwards the index of the type exists: the next write is that of the record.
+        try await phone.modify([hut(.create, "a")], in: "Trips")
+        #expect(try await tablet.received(token).isEmpty)
+        next.withLock {
+            $0 = { _ = try await tablet.subscribe([Make.database("d")]) }
+        }
+        try await phone.modify([hut(.create, "b")], in: "Trips")
+        #expect(next.withLock { $0 == nil })
+        #expect(try await tablet.received(token).count == 1)
+    }
+
+    /// A notification has fields of records, which a disabled account may not read.
+    @Test func disabledAccountIsNotNotified() async throws {
+        let people = try await Travellers(World())
+        let tablet = people.bo.at("tablet")
+        let token = try await tablet.listen()
+        try await tablet.subscribe([Make.database("d")], in: .shared)
+        try await people.ida.shareTrail(with: people.bo)
+        _ = try await tablet.received(token)
+        for (isDisabled, count) in [(true, 0), (false, 1)] {
+            try await people.ida.world.service.accounts.setDisabled(isDisabled, people.bo.name)
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(1)], type: "Trail")], in: "Trips")
+            #expect(try await tablet.received(token).count == count)
+        }
+    }
+
+    @Test func damagedFileOfOneParticipantDelaysNoOthers() async throws {
+        let file = DamagedFile()
+        let people = try await Travellers(World(file.storage))
+        let tablet = people.cy.at("tablet")
+        let token = try await tablet.listen()
+        try await tablet.subscribe([Make.database("d")], in: .shared)
+        let link = try await people.ida.shareTrail(with: people.bo)
+        #expect(try await tablet.at("phone").accept(link).error == nil)
+        _ = try await tablet.received(token)
+        file.damage(people.bo)
+        for number in 1...2 {
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
+            #expect(try await tablet.received(token).count == 1)
+        }
+    }
+
     @Test(arguments: Backend.allCases)
     func outboxIsDispatchedAtStartAfterCrash(_ backend: Backend) async throws {
         let storage = try backend.storage()

@@ -9,9 +9,10 @@ import Testing
 @Suite struct DepartureTests {
     /// A chain of twelve records with five children each, shared with Paul; those from the seventh on will leave.
     private func sharedTree(
-        _ backend: Backend = .memory
+        _ backend: Backend = .memory, perLongCascade: Int = Limits().recordsPerLongCascade
     ) async throws -> (tree: LargeShareTests.Hierarchy, stays: Set<String>) {
-        let tree = try await LargeShareTests.Hierarchy(backend, depth: 12, width: 5)
+        let tree = try await LargeShareTests.Hierarchy(
+            backend, depth: 12, width: 5, perLongCascade: perLongCascade)
         #expect(try await tree.paul.accept(tree.share()).error == nil)
         while try await tree.step() {}
         #expect(try await tree.visible() == Set(tree.names))
@@ -89,6 +90,16 @@ import Testing
         while try await tree.step() {}
         let then = try await tree.paul.changes(in: zone("Trips", of: tree.ida), limit: 200)
         #expect(then.page != nil)
+    }
+
+    /// Too many records stay to compare the others with them: the zone is busy, and not gone.
+    @Test func busyZoneIsNotMissingFromTheListOfZones() async throws {
+        let (tree, _) = try await sharedTree(perLongCascade: 20)
+        try await leave(tree)
+        let refusal = await tree.paul.refusal(ZonesList.self, .init(), in: .shared)
+        #expect(refusal?.error.code == .zoneBusy)
+        while try await tree.step() {}
+        #expect(try await tree.paul.sharedZones().count == 1)
     }
 
     /// If they are moved back before the last step, all of them are visible again, on a device too.

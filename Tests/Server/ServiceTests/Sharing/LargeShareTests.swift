@@ -20,12 +20,16 @@ import Testing
         private(set) var ida: Person
         private(set) var paul: Person
 
-        init(_ backend: Backend, depth: Int, width: Int, perStep: Int = 7) async throws {
+        init(
+            _ backend: Backend, depth: Int, width: Int, perStep: Int = 7,
+            perLongCascade: Int = Limits().recordsPerLongCascade
+        ) async throws {
             self.backend = backend
             storage = try backend.storage()
             var limits = Limits()
             limits.recordsPerShareChange = 10
             limits.recordsPerStep = perStep
+            limits.recordsPerLongCascade = perLongCascade
             self.limits = limits
             world = World(storage, limits: limits, startsLongChanges: false)
             ida = try await world.person("ida@example.org")

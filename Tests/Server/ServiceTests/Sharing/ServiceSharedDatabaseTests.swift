@@ -180,6 +180,53 @@ import Testing
         }
         #expect(names == ["S", "hut", "trail"])
     }
+
+    // MARK: Damaged files
+
+    /// Ida and Cy share a trail each with Bo; then Ida's file is damaged.
+    private func damagedTrip() async throws -> (people: Travellers, token: String) {
+        let file = DamagedFile()
+        let people = try await Travellers(World(file.storage))
+        try await people.cy.makeZone("Trips")
+        try await people.ida.shareTrail(with: people.bo)
+        try await people.cy.shareTrail(with: people.bo)
+        let token = try await people.bo.ask(ChangesDatabase.self, .init(), in: .shared).syncToken
+        file.damage(people.ida)
+        return (people, token)
+    }
+
+    @Test func damagedFileOfOneOwnerDoesNotHideChangesOfOthers() async throws {
+        let (people, token) = try await damagedTrip()
+        let (ida, bo, cy) = (people.ida, people.bo, people.cy)
+        try await cy.modify([hut(.forceUpdate, "root", [beds(4)], type: "Trail")], in: "Trips")
+        let changed = try await bo.ask(ChangesDatabase.self, .init(syncToken: token), in: .shared)
+        #expect(changed.zones.map { $0.zone?.zoneID.ownerRecordName } == [cy.name])
+        // A new device learns of both.
+        let all = try await bo.ask(ChangesDatabase.self, .init(), in: .shared).zones
+        #expect(
+            Set(all.compactMap { $0.zone?.zoneID.ownerRecordName }) == [ida.name, cy.name])
+        #expect(all.map(\.zone?.isDeleted) == [false, false])
+    }
+
+    @Test func damagedFileOfOneOwnerFailsOnlyThatOwnersZones() async throws {
+        let (people, _) = try await damagedTrip()
+        let (bo, zones) = (people.bo, [people.ida, people.cy].map { zone("Trips", of: $0) })
+        let pages = try await bo.ask(
+            ChangesZone.self, .init(zones: zones.map { .init(zoneID: $0) }), in: .shared)
+        #expect(pages.items.map { $0.error?.stratusCode } == [.databaseDamaged, nil])
+        let looked = try await bo.ask(ZonesLookup.self, .init(zones), in: .shared)
+        #expect(looked.items.map { $0.error?.stratusCode } == [.databaseDamaged, nil])
+        // A list without the zone would mean that it is gone.
+        let list = await bo.refusal(ZonesList.self, .init(), in: .shared)
+        #expect(list?.error.stratusCode == .databaseDamaged)
+        // It was not left.
+        let left = try await bo.ask(
+            ZonesModify.self, .init(operations: zones.map { .init(.delete, $0) }), in: .shared)
+        #expect(left.items.map { $0.error?.stratusCode } == [.databaseDamaged, nil])
+        let alone = await bo.refusal(
+            ChangesZone.self, .init(zones: [.init(zoneID: zones[0])]), in: .shared)
+        #expect(alone?.error.stratusCode == .databaseDamaged)
+    }
 }
 
 extension Person {

@@ -1,6 +1,7 @@
 import StratusRecords
 import StratusService
 import StratusStorage
+import StratusTesting
 import StratusWire
 import Testing
 
@@ -214,22 +215,36 @@ import Testing
 
     @Test("A user at the limit of zones joins no other share, but may join existing ones again")
     func fullSharedDatabaseRefusesFurtherShares() async throws {
-        var limits = Limits()
-        limits.zonesPerDatabase = 2
-        let trip = try await Trip(limits: limits)
-        func link(of person: Person) async throws -> String {
-            try await person.makeZone("Trips")
-            let made = try await person.modify(
-                [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
-                in: "Trips")
-            return try #require(made[1].record?.shortGUID)
-        }
+        let trip = try await Trip(limits: .with { $0.zonesPerDatabase = 2 })
         let bos = try await link(of: trip.bo)
         try await trip.join(trip.bo)
         #expect(try await trip.bo.accept(link(of: trip.cy)).metadata != nil)
         #expect(try await trip.bo.accept(link(of: trip.eve)).error?.frameworkCode == .limitExceeded)
         try await trip.join(trip.bo)
         #expect(try await trip.bo.accept(bos).metadata?.participantRole == .owner)
+    }
+
+    /// Also when no device has fetched since the access ended.
+    @Test func zonesThatWereLeftTakeNoPlaces() async throws {
+        let trip = try await Trip(limits: .with { $0.zonesPerDatabase = 2 })
+        try await trip.join(trip.bo)
+        #expect(try await trip.bo.accept(link(of: trip.cy)).metadata != nil)
+        let links = [try await link(of: trip.di), try await link(of: trip.eve)]
+        #expect(try await trip.bo.accept(links[0]).error?.frameworkCode == .limitExceeded)
+        try await trip.bo.modify([share(.delete, "S")], in: trip.trips)
+        #expect(try await trip.bo.accept(links[0]).error == nil)
+        #expect(try await trip.bo.accept(links[1]).error?.frameworkCode == .limitExceeded)
+        let owners = try await trip.bo.sharedZones().compactMap(\.zone?.zoneID.ownerRecordName)
+        #expect(Set(owners) == [trip.cy.name, trip.di.name])
+    }
+
+    /// The link to a trail that a person shares with everyone.
+    private func link(of person: Person) async throws -> String {
+        try await person.makeZone("Trips")
+        let made = try await person.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
+            in: "Trips")
+        return try #require(made[1].record?.shortGUID)
     }
 
     @Test("A repeated request after leaving returns no record")

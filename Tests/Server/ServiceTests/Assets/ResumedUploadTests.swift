@@ -1,0 +1,47 @@
+import StratusRecords
+import StratusService
+import StratusTesting
+import StratusWire
+import Testing
+
+/// Uploads whose bytes come in several requests.
+@Suite struct ResumedUploadTests {
+    /// A client sends the assets of a record at the same time. After an interruption, what is kept of one must not become
+    /// the beginning of another.
+    @Test func assetsOfOneRequestAreResumedApart() async throws {
+        let world = World()
+        let alice = try await world.person("alice")
+        let tokens = try await alice.ask(
+            AssetsUpload.self,
+            .init(tokens: [.init(fieldName: "photo"), .init(fieldName: "plan")])
+        ).items
+        let addresses = try tokens.map { result in
+            String(try #require(result.token).url.dropFirst("/assets/put/".count))
+        }
+        _ = try await world.service.resumeUpload(
+            to: addresses[0], at: 0, isLast: false, pieces([1, 2]))
+        #expect(try await world.service.keptBytes(ofUpload: addresses[0]) == 2)
+        #expect(try await world.service.keptBytes(ofUpload: addresses[1]) == 0)
+        _ = try await world.service.resumeUpload(
+            to: addresses[1], at: 0, isLast: true, pieces([3, 4, 5]))
+        _ = try await world.service.resumeUpload(
+            to: addresses[0], at: 2, isLast: true, pieces([6]))
+        #expect(try await alice.assetRows([3, 4, 5]) != nil)
+        #expect(try await alice.assetRows([1, 2, 6]) != nil)
+    }
+
+    /// Otherwise a user whose connection breaks often could upload nothing for an hour.
+    @Test func partsWhoseAddressHasExpiredTakeNoPlaces() async throws {
+        let world = World(limits: .with { $0.uploadsPerUser = 1 })
+        let alice = try await world.person("alice")
+        func leave() async throws {
+            _ = try await world.service.resumeUpload(
+                to: alice.uploadAddress(), at: 0, isLast: false, pieces([1]))
+        }
+        try await leave()
+        let refused = await #expect(throws: RequestFailure.self) { try await leave() }
+        #expect(refused?.error.code == .throttled)
+        world.advance(seconds: 1_000)
+        try await leave()
+    }
+}
