@@ -99,8 +99,11 @@ struct ChangeTokens {
         } catch var error as ServiceError {
             if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
                 error.lastIntactVersion = min(known, lost ?? known)
-            } else if lost == nil, let text, arePurged(after: text, in: zone) {
-                // No history was lost, but the deletions since are no longer known.
+            } else if lost == nil, let text,
+                arePurged(after: text, in: zone) || isTooOld(text, for: zone, knowing: newest)
+            {
+                // No history was lost, but the deletions since are no longer known, or no version says what the device
+                // has: its own newest change, and not the changes of others before that one.
                 error.lastIntactVersion = nil
             } else {
                 error.lastIntactVersion = error.lastIntactVersion.map { max($0, lost ?? newest) }
@@ -114,6 +117,14 @@ struct ChangeTokens {
         guard let token = ChangeToken(text: text, signer: signer) else { return false }
         return token.generation == zone.generation
             && max(token.cursor, token.skipTombstonesThrough) < zone.purgeHorizon
+    }
+
+    /// Whether a token has expired, and its device has saved something since.
+    ///
+    /// - Parameter newest: the version of the newest change that the device knows of besides the token.
+    private func isTooOld(_ text: String, for zone: ZoneRow, knowing newest: Int64) -> Bool {
+        guard let token = ChangeToken(text: text, signer: signer) else { return false }
+        return token.generation == zone.generation && !isFresh(token) && newest > token.version
     }
 
     private func versionClaimed(by text: String) -> Int64 {

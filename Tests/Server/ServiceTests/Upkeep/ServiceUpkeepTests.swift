@@ -173,6 +173,29 @@ import Testing
         #expect(try await alice.page("Trips", since: next).records.isEmpty)
     }
 
+    /// Between the token and its own last change a device does not have the changes of others: that one is not the last
+    /// version that it has in common with the service.
+    @Test func expiredTokenOfADeviceThatSavedSinceNamesNoVersion() async throws {
+        let world = World(limits: .with { $0.changeTokenSeconds = 100 })
+        let alice = try await world.person("alice", with: "Trips")
+        let token = try await alice.page("Trips").syncToken
+        try await alice.modify([hut(.create, "others")], in: "Trips")
+        let saved = try await alice.modify([hut(.create, "own")], in: "Trips")
+        let tag = try #require(saved[0].record?.recordChangeTag)
+        world.advance(seconds: 101)
+        for (tags, version) in [([], 0), ([tag], nil)] as [([String], Int64?)] {
+            let item = ChangesZone.Item(
+                zoneID: zone("Trips"), syncToken: token, knownChangeTags: tags)
+            let items = try await alice.ask(ChangesZone.self, .init(zones: [item])).items
+            guard case .failure(let failure)? = items.first else {
+                Issue.record("An expired token was taken.")
+                continue
+            }
+            #expect(failure.error.code == .changeTokenExpired)
+            #expect(failure.error.lastIntactVersion == version)
+        }
+    }
+
     @Test func databaseAndSharedZoneTokensExpire() async throws {
         let world = World(limits: .with { $0.changeTokenSeconds = 100 })
         let ida = try await world.person("ida")
