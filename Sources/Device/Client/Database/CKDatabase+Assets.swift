@@ -52,7 +52,8 @@ extension CKDatabase {
     ///   - checksum: the asset's checksum.
     ///   - offset: how many bytes the caller already has.
     ///   - receive: takes the pieces in their order.
-    /// - Throws: `CKError`: `assetNotAvailable` when the record no longer holds it.
+    /// - Throws: `CKError`: `assetNotAvailable` when the record no longer holds it; the service's error when it refuses
+    ///   to return the record, such as one of a busy zone.
     package func downloadAsset(
         _ checksum: String, of recordID: CKRecord.ID, fieldName: CKRecord.FieldKey,
         startingAt offset: Int64, receive: @escaping @Sendable ([UInt8]) async throws -> Void
@@ -69,15 +70,9 @@ extension CKDatabase {
                     + " the service.")
         }
         try session.matching.check(result, recordID)
-        var url: String?
-        if case .record(let dictionary) = result {
-            var reader = session.reader
-            let state = try reader.state(dictionary, in: recordID.zoneID)
-            url =
-                state.values[fieldName]?.assets?.lazy.compactMap(\.stored)
-                .first { $0.fileChecksum == checksum }?.downloadURL
-        }
-        guard let url else {
+        let address = try session.assetAddress(
+            of: checksum, fieldName: fieldName, in: result, for: recordID)
+        guard let url = address else {
             throw CKError(
                 .assetNotAvailable,
                 "The asset \(fieldName) of the record \(recordID.recordName) is no longer there; fetch"

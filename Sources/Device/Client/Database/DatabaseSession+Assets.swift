@@ -257,6 +257,7 @@ extension DatabaseSession {
     /// Fetches the record again for the asset's current address.
     ///
     /// - Returns: nil when the record no longer has the asset.
+    /// - Throws: also the service's error when it refuses to return the record, such as one of a busy zone.
     private func renewedAddress(
         of asset: CKAsset, _ stored: AssetReceipt, in record: CKRecord
     ) async throws -> String? {
@@ -266,14 +267,34 @@ extension DatabaseSession {
             recordName: record.recordID.recordName, zoneID: record.recordID.zoneID.dictionary)
         let answer = try await sender.send(
             RecordsLookup.self, RecordsLookup.Request(records: [item], desiredKeys: [fieldName]))
-        guard let result = answer.records.first, case .record(let dictionary) = result else {
-            return nil
-        }
+        guard let result = answer.records.first else { return nil }
         try matching.check(result, record.recordID)
-        var reader = reader
-        let state = try reader.state(dictionary, in: record.recordID.zoneID)
-        return state.values[fieldName]?.assets?.lazy.compactMap(\.stored)
-            .first { $0.fileChecksum == checksum }?.downloadURL
+        return try assetAddress(
+            of: checksum, fieldName: fieldName, in: result, for: record.recordID)
+    }
+
+    /// The current address of an asset in a record that was looked up.
+    ///
+    /// - Returns: nil when the record no longer has the asset, or no longer exists.
+    /// - Throws: also the error with which the service refused to return the record.
+    func assetAddress(
+        of checksum: String, fieldName: CKRecord.FieldKey, in result: RecordResult,
+        for recordID: CKRecord.ID
+    ) throws -> String? {
+        switch result {
+        case .record(let dictionary):
+            var reader = reader
+            let state = try reader.state(dictionary, in: recordID.zoneID)
+            return state.values[fieldName]?.assets?.lazy.compactMap(\.stored)
+                .first { $0.fileChecksum == checksum }?.downloadURL
+        case .deleted: return nil
+        case .failure(let failure):
+            let error = CKError(failure.error, about: .record, uuid: failure.uuid)
+            switch error.code {
+            case .unknownItem, .zoneNotFound, .userDeletedZone: return nil
+            default: throw error
+            }
+        }
     }
 }
 

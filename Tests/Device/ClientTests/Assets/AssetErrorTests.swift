@@ -92,6 +92,49 @@ import Testing
         #expect(try files(of: seen) == [Data(content(100, seed: 9))])
     }
 
+    /// The zone is busy when the record is looked up for the asset's current address.
+    @Test func refusedLookupDoesNotMeanThatTheAssetIsGone() async throws {
+        let (phone, transport) = try await device("phone")
+        let id = try await saved("a", on: phone).recordID
+        let bare = try await phone.withoutAssetDownloads.record(for: id)
+        let photos = try #require(bare["photos"] as? [CKAsset])
+        let checksum = try #require(photos.first?.stored?.fileChecksum)
+        transport.tap {
+            $0.answer = { request, answer in
+                guard request is RecordsLookup.Request else { return answer }
+                return RecordsLookup.Answer(records: [
+                    refused("a", ServiceError(.zoneBusy, "The zone is busy."))
+                ])
+            }
+            $0.download = { throw ServiceFailure(ServiceError(.notFound, "The address expired.")) }
+        }
+        await #expect(throws: CKError(.zoneBusy)) {
+            try await phone.downloadAsset(
+                checksum, of: id, fieldName: "photos", startingAt: 0
+            ) { _ in }
+        }
+        #expect(transport.counts.downloads == 0)
+        await #expect(throws: CKError(.zoneBusy)) {
+            try await phone.orderedChanges(inZoneWith: trips, since: nil)
+        }
+        #expect(transport.counts.downloads > 0)
+    }
+
+    /// The record was deleted since.
+    @Test func assetOfADeletedRecordIsNotAvailable() async throws {
+        let (phone, _) = try await device("phone")
+        let id = try await saved("a", on: phone).recordID
+        let bare = try await phone.withoutAssetDownloads.record(for: id)
+        let photos = try #require(bare["photos"] as? [CKAsset])
+        let checksum = try #require(photos.first?.stored?.fileChecksum)
+        try await phone.deleteRecord(withID: id)
+        await #expect(throws: CKError(.assetNotAvailable)) {
+            try await phone.downloadAsset(
+                checksum, of: id, fieldName: "photos", startingAt: 0
+            ) { _ in }
+        }
+    }
+
     @Test func operationReportsAssetThatIsNotAvailable() async throws {
         let (phone, transport) = try await device("phone")
         let record = try await saved("a", on: phone)
