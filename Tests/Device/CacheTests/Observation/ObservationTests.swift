@@ -4,6 +4,7 @@ import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
+import StratusWire
 import TestSeeds
 import Testing
 
@@ -76,6 +77,25 @@ import Testing
                 .service(modifier: "_bob"), $0)
         }
         #expect(author == .person(CKRecord.ID(recordName: "_bob")))
+    }
+
+    /// A record ID with an empty name would end the process.
+    @Test func changeOfAnUnnamedUserHasAnUnknownAuthor() async throws {
+        await #expect(processExitsWith: .success) {
+            let (phone, tablet) = try await CloudDevice.pair(TestCloud(), ["a": "1"])
+            phone.transport.tap { _, answer in
+                guard var changes = answer as? ChangesZone.Answer else { return answer }
+                changes.items = changes.items.map { $0.map { $0.withoutModifiers() } }
+                return changes
+            }
+            var updates = try phone.cache.observe(CacheQuery("Item")).makeAsyncIterator()
+            _ = try await updates.next()
+            try tablet.save("a", "2")
+            try await tablet.cache.sync()
+            try await phone.cache.sync()
+            let update = try await updates.next()
+            try #require(update?.changes.map(\.author) == [.unknown])
+        }
     }
 
     /// Ten observers, and changes that do not concern them: no snapshot is read.
@@ -317,5 +337,18 @@ import Testing
         live = nil
         // Its task finishes its current work first.
         while dropped != nil { await Task.yield() }
+    }
+}
+
+extension ChangesZone.Page {
+    /// The page as of a service that does not name the users who changed the records.
+    fileprivate func withoutModifiers() -> Self {
+        var page = self
+        page.records = records.map { result in
+            guard case .record(var record) = result else { return result }
+            record.modified?.userRecordName = ""
+            return .record(record)
+        }
+        return page
     }
 }
