@@ -1,4 +1,5 @@
 import StratusClient
+import StratusRecords
 import StratusTesting
 import StratusWire
 import Synchronization
@@ -12,6 +13,7 @@ final class SwitchableTransport: Transport {
     private let hook = Mutex<Hook?>(nil)
     private let alteration = Mutex<Alteration?>(nil)
     private let unreadable = Mutex<Set<String>>([])
+    private let refusal = Mutex<ServiceError?>(nil)
     private let log = Mutex<[String]>([])
     private let listens: Bool
 
@@ -43,6 +45,9 @@ final class SwitchableTransport: Transport {
 
     /// Makes the fields of records unreadable when they are fetched.
     func setUnreadable(_ names: Set<String>) { unreadable.withLock { $0 = names } }
+
+    /// Refuses to return the records of the next request for records by their names.
+    func refuseNextRecords(_ error: ServiceError) { refusal.withLock { $0 = error } }
 
     func goOffline() {
         beforeRequests { _ in throw TransportError(.noRoute, "The network is gone.") }
@@ -80,6 +85,14 @@ final class SwitchableTransport: Transport {
         }
         if var lookup = answer as? RecordsLookup.Answer {
             damage(&lookup.records)
+            if let error = refusal.withLock({ $0.take() }) {
+                lookup.records = lookup.records.map { result in
+                    guard case .record(let record) = result else { return result }
+                    return .failure(
+                        RecordFailure(
+                            recordName: record.recordName, zoneID: record.zoneID, error: error))
+                }
+            }
             return lookup
         }
         guard var changes = answer as? ChangesZone.Answer else { return answer }

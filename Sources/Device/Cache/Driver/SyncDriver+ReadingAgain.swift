@@ -23,6 +23,8 @@ extension SyncDriver {
     }
 
     /// - Returns: nil if there is nothing to read again.
+    /// - Throws: also a refusal of a single record that may pass, such as that of a busy zone: the record is requested
+    ///   again after a pause, and does not count as tried.
     private func recordsReadAgain(_ ids: [RecordID]) async throws -> ZonePage? {
         guard !ids.isEmpty else { return nil }
         var found = ZonePage(fetched: [], token: "")
@@ -31,7 +33,11 @@ extension SyncDriver {
             switch result {
             case .success(.some(let record)): found.records.append(.record(record))
             case .success(.none): missing.append(id)
-            case .failure(let failure): found.unreadable[id.name] = failure
+            case .failure(let failure):
+                switch RecoveryAction.forRequest(failure.code) {
+                case .awaitNetwork, .slowDown: throw failure
+                default: found.unreadable[id.name] = failure
+                }
             }
         }
         try store.forgetUnreadable(missing)

@@ -10,6 +10,9 @@ extension EngineDriver {
     /// Requests the records of a zone that an earlier engine could not read, and that this one has not tried to read. A
     /// fetch from the beginning contains them: it does not report deletions, so that a record which was deleted between
     /// the two requests would stay.
+    ///
+    /// - Throws: also a refusal of a single record that may pass, such as that of a busy zone: the record is requested
+    ///   again, and does not count as tried.
     func recordsReadAgain(
         in zone: ZoneID, group: CKOperationGroup?
     ) async throws -> RecordsReadAgain {
@@ -28,6 +31,7 @@ extension EngineDriver {
                 case .success(let record): again.modifications.append(.init(record: record))
                 case .failure(let error):
                     let error = CKError(error)
+                    if error.mayPass { throw error }
                     if error.code == .unknownItem || error.code == .zoneNotFound {
                         again.missingNames.append(id.recordName)
                     } else {

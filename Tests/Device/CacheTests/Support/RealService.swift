@@ -20,9 +20,10 @@ final class RealService: Sendable {
         fileprivate var storage: SQLiteStorageEngine
     }
 
-    /// Changes that the links to the service refuse, on any device.
+    /// Changes and look-ups that the links to the service refuse, on any device.
     struct Refusals {
         var records: [String: SyncFailure] = [:]
+        var lookups: [String: SyncFailure] = [:]
         var zones: [ZoneID: SyncFailure] = [:]
     }
 
@@ -95,6 +96,11 @@ final class RealService: Sendable {
     /// Refuses every save and deletion of a record with this name.
     func refuse(_ name: String, _ failure: SyncFailure) {
         refusals.withLock { $0.records[name] = failure }
+    }
+
+    /// Refuses to return a record that is requested by its name; nil ends this.
+    func refuseLookups(of name: String, _ failure: SyncFailure?) {
+        refusals.withLock { $0.lookups[name] = failure }
     }
 
     /// Refuses to create or delete the zone.

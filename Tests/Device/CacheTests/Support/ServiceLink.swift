@@ -174,12 +174,27 @@ final class ServiceLink: AccountTransport {
             answer = try await send(modify, refusing: refusals.zones) { others in
                 try await self.forward(ZonesModify.self, others, to: target, timeout)
             }
+        case let lookup as RecordsLookup.Request where !refusals.lookups.isEmpty:
+            var served = try await forward(RecordsLookup.self, lookup, to: target, timeout)
+            served.records = served.records.map { Self.refusing($0, refusals.lookups) }
+            answer = served
         default: return try await forward(endpoint, request, to: target, timeout)
         }
         guard let answer = answer as? E.Answer else {
             throw TransportError(.answerUnreadable, "The test answered something else.")
         }
         return answer
+    }
+
+    private static func refusing(
+        _ result: RecordResult, _ refusals: [String: SyncFailure]
+    ) -> RecordResult {
+        guard case .record(let record) = result,
+            let failure = refusals[record.recordName ?? ""]
+        else { return result }
+        return .failure(
+            RecordFailure(
+                recordName: record.recordName, zoneID: record.zoneID, error: refusal(failure)))
     }
 
     /// Serves a batch without the refused records.

@@ -114,6 +114,20 @@ import Testing
         #expect(tablet.link.callNames.count { $0 == "records" } == 3)
     }
 
+    /// The zone is busy when the record is requested: it does not count as tried.
+    @Test func recordOfABusyZoneIsReadAgainLater() async throws {
+        let (_, tablet) = try await devices()
+        try await tablet.sync()
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+        let service = tablet.link.service
+        service.refuseLookups(of: "a", SyncFailure(.zoneBusy))
+        tablet.link.duringNextLookup { service.refuseLookups(of: "a", nil) }
+        try await tablet.sync()
+        #expect(try tablet.texts() == ["a": "2", "b": "2"])
+        #expect(tablet.link.callNames.count { $0 == "records" } == 2)
+    }
+
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let (phone, tablet) = try await devices()

@@ -102,6 +102,25 @@ import Testing
         #expect(device.transport.requests.count { $0 == "records/lookup" } == 3)
     }
 
+    /// The zone is busy when the record is requested: it does not count as tried.
+    @Test func recordOfABusyZoneIsReadAgainLater() async throws {
+        let cloud = TestCloud()
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let tablet = device.app
+        device.transport.setUnreadable(["a"])
+        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        device.transport.setUnreadable([])
+        tablet.restart()
+        device.transport.refuseNextRecords(ServiceError(.zoneBusy, "The zone is busy."))
+        let error = await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        #expect(error?.code == .zoneBusy)
+        try await tablet.engine.fetchChanges()
+        #expect(tablet.texts == phone.texts)
+        #expect(device.transport.requests.count { $0 == "records/lookup" } == 2)
+    }
+
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let cloud = TestCloud()
