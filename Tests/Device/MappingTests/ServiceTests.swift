@@ -325,7 +325,7 @@ struct ServiceTests {
         weak let mapping: CloudMapping?
     }
 
-    /// A mapping that failed to save without a network, and that nobody but its recovery uses any more.
+    /// A mapping that failed to save without a network, and that only its recovery still uses.
     private func droppedMapping(_ clock: TestClock) async throws -> Dropped {
         let phone = try await CloudMapping.$isForAllTasks.withValue(false) {
             try await offlinePhone(clock)

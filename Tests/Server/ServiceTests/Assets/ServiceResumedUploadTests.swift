@@ -5,7 +5,7 @@ import StratusWire
 import Testing
 
 /// Uploads whose bytes come in several requests.
-@Suite struct ResumedUploadTests {
+@Suite struct ServiceResumedUploadTests {
     /// A client sends the assets of a record at the same time. After an interruption, what is kept of one must not become
     /// the beginning of another.
     @Test func assetsOfOneRequestAreResumedApart() async throws {
