@@ -1,3 +1,5 @@
+import InMemoryLogging
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusTesting
@@ -302,6 +304,22 @@ import Testing
                 [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
             #expect(try await tablet.received(token).count == 1)
         }
+    }
+
+    @Test func damagedSubscriptionOfOneParticipantIsLogged() async throws {
+        let handler = InMemoryLogHandler()
+        let file = DamagedFile()
+        let people = try await Travellers(
+            World(file.storage, logger: Logger(label: "test") { _ in handler }))
+        try await people.ida.shareTrail(with: people.bo)
+        await people.ida.world.service.waitUntilIdle()
+        file.damage(people.bo, row: DamagedRow(kind: "subscription", name: "d"))
+        for number in 1...2 {
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
+            await people.ida.world.service.waitUntilIdle()
+        }
+        #expect(handler.entries.filter { $0.level == .error }.count == 1)
     }
 
     @Test(arguments: Backend.allCases)
