@@ -85,7 +85,13 @@ extension StoreConformance {
                 await directory.devices(of: "_alice", in: container), equals: [rows[1], rows[0]])
             try expect(await directory.device(pushToken: "d"), equals: elsewhere)
             try await directory.put(device("b", "_alice", used: 10))
+            try await directory.renewDevice(
+                pushToken: "d", in: elsewhere.address, atMilliseconds: 8)
+            elsewhere.lastUsedMilliseconds = 8
+            try expect(await directory.device(pushToken: "d"), equals: elsewhere)
             try await directory.deleteDevice(pushToken: "d")
+            try await directory.renewDevice(
+                pushToken: "d", in: elsewhere.address, atMilliseconds: 9)
             try expect(await directory.device(pushToken: "d"), equals: nil)
             var twice = device("a", "_alice", used: 9)
             twice.address = ContainerAddress(container: "z", environment: .production)

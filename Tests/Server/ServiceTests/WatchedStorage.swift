@@ -96,7 +96,7 @@ final class WatchedStorage: StorageEngine {
 
 /// The database whose file a test has damaged.
 final class DamagedFile: Sendable {
-    private let address = Mutex<DatabaseAddress?>(nil)
+    private let damaged = Mutex<(address: DatabaseAddress, row: DamagedRow?)?>(nil)
 
     /// A storage engine that refuses this database.
     var storage: WatchedStorage {
@@ -104,15 +104,18 @@ final class DamagedFile: Sendable {
     }
 
     /// Damages the private database of a user.
-    func damage(_ person: Person) {
-        let damaged = DatabaseAddress(person.world.address, .private(owner: person.name))
-        address.withLock { $0 = damaged }
+    ///
+    /// - Parameter row: The row of it that is damaged; nil for the file as a whole.
+    func damage(_ person: Person, row: DamagedRow? = nil) {
+        let home = DatabaseAddress(person.world.address, .private(owner: person.name))
+        damaged.withLock { $0 = (home, row) }
     }
 
     private func check(_ address: DatabaseAddress) throws {
-        guard self.address.withLock({ $0 }) == address else { return }
+        guard let damage = damaged.withLock({ $0 }), damage.address == address else { return }
         var error = StorageError(.corrupt, "The test has damaged this file.")
         error.database = address
+        error.damagedRow = damage.row
         throw error
     }
 }

@@ -82,10 +82,11 @@ struct Devices: Sendable {
             try await delete(pushToken, in: nil)
             throw ServiceError.unknownPushToken
         }
-        // Written rarely, since a poll comes every minute and each write waits for the disk.
-        for var device in devices where now - device.lastUsedMilliseconds > lifetime / 10 {
-            device.lastUsedMilliseconds = now
-            try await directory.put(device)
+        // Written rarely, since a poll comes every minute and each write waits for the disk. A new password may delete the
+        // token meanwhile, which then stays deleted.
+        for device in devices where now - device.lastUsedMilliseconds > lifetime / 10 {
+            try await directory.renewDevice(
+                pushToken: pushToken, in: device.address, atMilliseconds: now)
         }
     }
 }

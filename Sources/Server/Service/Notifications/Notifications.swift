@@ -19,6 +19,8 @@ final class Notifications: Sendable {
     let subscriptions: SubscriptionCache
     let schemas: SchemaCache
     let devices: Devices
+    /// Also logs damaged rows, which the storage does not.
+    let errors: ErrorTranslation
     /// Limits how often the devices' channels are used.
     let coalescing: NotificationCoalescing
 
@@ -52,7 +54,7 @@ final class Notifications: Sendable {
 
     init(
         storage: any StorageEngine, settings: ServiceSettings, subscriptions: SubscriptionCache,
-        schemas: SchemaCache, devices: Devices,
+        schemas: SchemaCache, devices: Devices, errors: ErrorTranslation,
         deliver: @escaping @Sendable ([Delivery]) async -> Void
     ) {
         self.storage = storage
@@ -60,6 +62,7 @@ final class Notifications: Sendable {
         self.subscriptions = subscriptions
         self.schemas = schemas
         self.devices = devices
+        self.errors = errors
         coalescing = NotificationCoalescing(
             limits: settings.limits, world: settings.world, deliver: deliver)
     }

@@ -94,9 +94,9 @@ struct OutboxDispatch {
                 let entries = try await notifications.subscriptions.summary(of: own).sharedEntries
                 try await gather(entries, audience.event, .shared, identifier, in: own)
             } catch let error as StorageError where error.database == home {
-                // The storage has reported the file. Only this participant is not notified, and gets the change with
-                // the next fetch: all others would wait for the repair otherwise.
-                continue
+                // Only this participant is not notified, and gets the change with the next fetch: all others would
+                // wait for the repair otherwise.
+                _ = notifications.errors.failure(from: error)
             }
         }
     }

@@ -9,13 +9,31 @@ import Synchronization
 final class SubscriptionCache: Sendable {
     private struct State {
         var summaries = LRUCache<DatabaseAddress, SubscriptionSummary>(capacity: 10_000)
-        /// Counts the changes: what was read before one must not be kept after it.
+        /// Counts the changes: what was read before one of a database must not be kept after it.
         var changes: UInt64 = 0
+        /// The number of each database's last change.
+        var lastChanges: [DatabaseAddress: UInt64] = [:]
+        /// Up to this number the changes are forgotten: any database may have had one.
+        var forgotten: UInt64 = 0
         /// How many requests are changing the subscriptions of each database.
         var changing: [DatabaseAddress: Int] = [:]
 
+        private static let lastChangesKept = 1_000
+
+        /// Whether a database's subscriptions may have changed since `count` changes were counted.
+        func mayHaveChanged(_ address: DatabaseAddress, since count: UInt64) -> Bool {
+            if changing[address] != nil { return true }
+            if count == changes { return false }
+            return count < forgotten || count < lastChanges[address] ?? 0
+        }
+
         mutating func endChange(in address: DatabaseAddress) {
             changes += 1
+            if lastChanges.count >= Self.lastChangesKept {
+                lastChanges.removeAll(keepingCapacity: true)
+                forgotten = changes
+            }
+            lastChanges[address] = changes
             summaries[address] = nil
             let left = (changing[address] ?? 1) - 1
             changing[address] = left == 0 ? nil : left
@@ -45,7 +63,7 @@ final class SubscriptionCache: Sendable {
             SubscriptionSummary(try reader.subscriptions(of: nil), owner: owner)
         }
         state.withLock { state in
-            guard state.changes == changes, state.changing[store.address] == nil else { return }
+            guard !state.mayHaveChanged(store.address, since: changes) else { return }
             state.summaries[store.address] = summary
         }
         return SubscriptionReading(summary: summary, changes: changes)
@@ -56,10 +74,10 @@ final class SubscriptionCache: Sendable {
     func summary(
         _ reading: SubscriptionReading, in reader: any StoreReader, of address: DatabaseAddress
     ) throws -> SubscriptionSummary {
-        let isUnchanged = state.withLock {
-            $0.changes == reading.changes && $0.changing[address] == nil
+        let mayHaveChanged = state.withLock {
+            $0.mayHaveChanged(address, since: reading.changes)
         }
-        if isUnchanged { return reading.summary }
+        guard mayHaveChanged else { return reading.summary }
         return SubscriptionSummary(try reader.subscriptions(of: nil), owner: address.owner)
     }
 

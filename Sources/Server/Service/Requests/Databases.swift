@@ -6,11 +6,17 @@ final class Databases: Sendable {
     private let storage: any StorageEngine
     private let notifications: Notifications
     private let longChanges: LongChanges
+    /// Also logs damaged rows, which the storage does not.
+    let errors: ErrorTranslation
 
-    init(storage: any StorageEngine, notifications: Notifications, longChanges: LongChanges) {
+    init(
+        storage: any StorageEngine, notifications: Notifications, longChanges: LongChanges,
+        errors: ErrorTranslation
+    ) {
         self.storage = storage
         self.notifications = notifications
         self.longChanges = longChanges
+        self.errors = errors
     }
 
     /// The store of a database. At its first use, outbox events that a crash left behind are dispatched, and

@@ -37,6 +37,7 @@ public final class ServiceComponents: Sendable {
         signerSource = TokenSignerSource(directory: directory)
         let memory = MemoryBudget(limitBytes: settings.limits.memoryBytes)
         self.memory = memory
+        errors = ErrorTranslation(logger: settings.logger)
         accounts = Accounts(directory: directory, settings: settings, memory: memory)
         schemas = SchemaCache(directory: directory, limits: settings.limits)
         indexes = IndexManager(
@@ -54,7 +55,7 @@ public final class ServiceComponents: Sendable {
         self.devices = devices
         notifications = Notifications(
             storage: storage, settings: settings, subscriptions: subscriptions,
-            schemas: schemas, devices: devices,
+            schemas: schemas, devices: devices, errors: errors,
             deliver: { deliveries in
                 await devices.deliver(faults?.applied(to: deliveries) ?? deliveries)
             })
@@ -69,11 +70,11 @@ public final class ServiceComponents: Sendable {
             records: records, tombstones: tombstones, limits: settings.limits,
             world: settings.world, logger: settings.logger)
         databases = Databases(
-            storage: storage, notifications: notifications, longChanges: longChanges)
+            storage: storage, notifications: notifications, longChanges: longChanges,
+            errors: errors)
         accountEnds = AccountEnds(world: settings.world, logger: settings.logger)
         uploads = UserUploads(
             underWay: UploadsUnderWay(limit: settings.limits.uploadsPerUser))
-        errors = ErrorTranslation(logger: settings.logger)
     }
 
     var zoneRemoval: ZoneRemoval {

@@ -89,8 +89,9 @@ struct SharedDatabase: Sendable {
             } catch let error as StorageError
                 where order.count > 1 && error.database == home(of: owner)
             {
-                // The storage has reported the file; each item of this owner gets the error.
-                for index in indices { results[index] = refused(items[index], .databaseDamaged) }
+                // Each item of this owner gets the error.
+                let failure = databases.errors.failure(from: error)
+                for index in indices { results[index] = refused(items[index], failure.error) }
             }
         }
         return zip(items, results).map { item, result in result ?? refused(item, .zoneNotFound) }
@@ -156,8 +157,8 @@ struct SharedDatabase: Sendable {
                     }
                 }
             } catch let error as StorageError where error.database == home(of: owner) {
-                // The storage has reported the file. Its zones stay as they were seen last; those of others are looked
-                // at.
+                // This owner's zones stay as they were seen last; those of others are looked at.
+                _ = databases.errors.failure(from: error)
                 states += rows
                 continue
             }

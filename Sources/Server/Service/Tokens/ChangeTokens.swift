@@ -100,7 +100,7 @@ struct ChangeTokens {
             if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
                 error.lastIntactVersion = min(known, lost ?? known)
             } else if lost == nil, let text,
-                arePurged(after: text, in: zone) || isTooOld(text, for: zone, knowing: newest)
+                arePurged(after: text, in: zone) || isPassed(text, in: zone, by: newest)
             {
                 // No history was lost, but the deletions since are no longer known, or no version says what the device
                 // has: its own newest change, and not the changes of others before that one.
@@ -119,12 +119,14 @@ struct ChangeTokens {
             && max(token.cursor, token.skipTombstonesThrough) < zone.purgeHorizon
     }
 
-    /// Whether a token has expired, and its device has saved something since.
+    /// Whether the device of a token has saved something since. Not if the zone was lost, or deleted and created again:
+    /// then something was lost to the device, which must know this.
     ///
     /// - Parameter newest: the version of the newest change that the device knows of besides the token.
-    private func isTooOld(_ text: String, for zone: ZoneRow, knowing newest: Int64) -> Bool {
+    private func isPassed(_ text: String, in zone: ZoneRow, by newest: Int64) -> Bool {
         guard let token = ChangeToken(text: text, signer: signer) else { return false }
-        return token.generation == zone.generation && !isFresh(token) && newest > token.version
+        return token.zone == zone.key.rawValue && token.generation == zone.generation
+            && newest > token.version
     }
 
     private func versionClaimed(by text: String) -> Int64 {

@@ -18,6 +18,8 @@ extension FileBlobStore {
             try Self.inAssetFolder { try DataFolder.makeFolder(folder) }
             let file = Foundation.open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
             guard file >= 0 else { throw StorageError.blob(errno: errno, path: path) }
+            // Not left any more: its age must not remove it while bytes arrive.
+            try FileBlobWriter.setTime(of: file, world.nowMilliseconds(), path)
             let sizeBytes = try Self.sizeBytes(of: file, path)
             return FilePartialBlob(
                 FileBlobWriter(file: file, path: path, folder: folder, world: world), path: path,

@@ -166,7 +166,7 @@ final class FileBlobWriter: BlobWriter {
     func keep(as name: BlobName, atMilliseconds milliseconds: Int64) async throws {
         try await WorkThread.blobs(in: world).run { [self] in
             let file = try openFile()
-            try setTime(of: file, milliseconds)
+            try Self.setTime(of: file, milliseconds, path)
             CommitTurn.waitForCommits()
             guard fsync(file) == 0 else {
                 throw StorageError.blob(errno: errno, path: path)
@@ -191,13 +191,13 @@ final class FileBlobWriter: BlobWriter {
     func leave(atMilliseconds milliseconds: Int64) async throws {
         try await WorkThread(world).run { [self] in
             let file = try openFile()
-            try setTime(of: file, milliseconds)
+            try Self.setTime(of: file, milliseconds, path)
             self.file.withLock { $0 = nil }
             close(file)
         }
     }
 
-    private func setTime(of file: Int32, _ milliseconds: Int64) throws {
+    static func setTime(of file: Int32, _ milliseconds: Int64, _ path: String) throws {
         let time = timespec(
             tv_sec: Int(milliseconds / 1_000), tv_nsec: Int(milliseconds % 1_000) * 1_000_000)
         guard futimens(file, [time, time]) == 0 else {

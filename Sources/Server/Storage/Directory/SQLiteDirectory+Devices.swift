@@ -28,6 +28,22 @@ extension SQLiteDirectory {
         }
     }
 
+    func renewDevice(
+        pushToken: String, in address: ContainerAddress, atMilliseconds milliseconds: Int64
+    ) async throws {
+        try await database.write { database in
+            try SQLStatement(
+                database,
+                """
+                UPDATE device SET last_used_ms = ?
+                WHERE push_token = ? AND container = ? AND environment = ?
+                """
+            )
+            .bindAll(milliseconds, pushToken, address)
+            .run()
+        }
+    }
+
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow] {
         try await database.read { database in
             try SQLStatement(

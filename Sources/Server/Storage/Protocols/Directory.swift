@@ -78,6 +78,10 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     func devices(pushToken: String) async throws -> [DeviceRow]
     /// Stores a device, in place of the one with the same token and container.
     func put(_ device: DeviceRow) async throws
+    /// Notes when a push token was used in a container; does nothing when it is not stored any more.
+    func renewDevice(
+        pushToken: String, in address: ContainerAddress, atMilliseconds milliseconds: Int64
+    ) async throws
     /// All devices of a user in a container, registered or not, the least recently used first.
     func devices(of user: String, in address: ContainerAddress) async throws -> [DeviceRow]
     /// Removes a push token from one container, or from all.

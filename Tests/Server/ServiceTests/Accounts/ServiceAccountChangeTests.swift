@@ -53,9 +53,16 @@ import Testing
     }
 
     private func account(in database: WatchedDatabase) async throws -> (Accounts, String) {
-        let world = World(
+        try await account(at: world(of: database))
+    }
+
+    private func world(of database: WatchedDatabase) -> World {
+        World(
             DirectoryStorage(inner: inner, database: database),
             accounts: AccountSettings(passwordCost: .cheap))
+    }
+
+    private func account(at world: World) async throws -> (Accounts, String) {
         let accounts = world.service.accounts
         let user = try await accounts.createUser(
             emailAddress: "ida@example.org", password: "correct horse", givenName: "",
@@ -104,6 +111,27 @@ import Testing
     @Test func newPasswordDeletesPushTokensInTheSameTransaction() async throws {
         let left = try await remaining { try await $0.setPassword("another horse", $1) }
         #expect(left.pushTokens.isEmpty)
+    }
+
+    /// A poll has found the push token, and notes its use after the change.
+    @Test func pollDuringTheChangeDoesNotRestoreThePushToken() async throws {
+        let database = WatchedDatabase(inner.placement.directory)
+        let world = world(of: database)
+        let (accounts, name) = try await account(at: world)
+        let lifetime = Int64(Limits().pushTokenSeconds * 1_000)
+        try await inner.directory.put(
+            DeviceRow(
+                pushToken: "token", address: world.address, userRecordName: name,
+                clientID: "phone", lastUsedMilliseconds: world.nowMilliseconds - lifetime / 2,
+                isRegistered: true))
+        let hasChanged = Mutex(false)
+        database.beforeNextWrite {
+            try await accounts.setPassword("another horse", name)
+            hasChanged.withLock { $0 = true }
+        }
+        _ = try await world.service.nextNotification(pushToken: "token", timeoutSeconds: 0)
+        #expect(hasChanged.withLock { $0 })
+        #expect(try await inner.directory.device(pushToken: "token") == nil)
     }
 
     /// The former password was checked before the change, and its session would begin after it.

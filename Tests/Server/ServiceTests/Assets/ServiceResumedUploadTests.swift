@@ -2,6 +2,7 @@ import StratusRecords
 import StratusService
 import StratusTesting
 import StratusWire
+import Synchronization
 import Testing
 
 /// Uploads whose bytes come in several requests.
@@ -43,5 +44,34 @@ import Testing
         #expect(refused?.error.code == .throttled)
         world.advance(seconds: 1_000)
         try await leave()
+    }
+
+    /// Alice continues just before her address expires. While her bytes arrive, parts as old as hers are removed.
+    @Test func partThatIsContinuedIsNotRemoved() async throws {
+        let world = World(
+            try Backend.sqlite.storage(), limits: .with { $0.uploadsPerUser = 1 })
+        let (alice, bo) = (try await world.person("alice"), try await world.person("bo"))
+        let address = try await alice.uploadAddress(scope: .public)
+        _ = try await world.service.resumeUpload(to: address, at: 0, isLast: false, pieces([1]))
+        @Sendable func leaveOne() async throws {
+            _ = try await world.service.resumeUpload(
+                to: bo.uploadAddress(scope: .public), at: 0, isLast: false, pieces([3]))
+        }
+        try await leaveOne()
+        world.advance(seconds: 890)
+        let hasSent = Mutex(false)
+        let body = AsyncThrowingStream<[UInt8], any Error>(unfolding: {
+            guard !hasSent.withLock({ $0 }) else { return nil }
+            hasSent.withLock { $0 = true }
+            world.advance(seconds: 50)
+            try await leaveOne()
+            return [2]
+        })
+        let outcome = try await world.service.resumeUpload(
+            to: address, at: 1, isLast: true, body)
+        guard case .complete = outcome else {
+            Issue.record("The upload is not complete: \(outcome)")
+            return
+        }
     }
 }

@@ -1,3 +1,5 @@
+import InMemoryLogging
+import Logging
 import StratusRecords
 import StratusStorage
 import StratusTesting
@@ -241,6 +243,36 @@ import Testing
         #expect(try await tablet.received(token).count == 1)
     }
 
+    /// Apps save their subscriptions at every start. Otherwise the saves of all others would read theirs again, in the
+    /// public database those of all users.
+    @Test func subscriptionOfAnotherDatabaseKeepsWhatWasRead() async throws {
+        let next = Mutex<(@Sendable () async throws -> Void)?>(nil)
+        let reads = Mutex(0)
+        let storage = WatchedStorage(beforeRead: { read in
+            guard read.outcome == SubscriptionSummary.self else { return }
+            reads.withLock { $0 += 1 }
+            let taken = next.withLock { next in
+                defer { next = nil }
+                return next
+            }
+            try await taken?()
+        })
+        let world = World(storage)
+        let (alice, bo) = (
+            try await world.person("alice", with: "Trips"), try await world.person("bo")
+        )
+        try await bo.subscribe([Make.database("first")])
+        // What was read of Alice's database is no longer kept.
+        try await alice.subscribe([Make.database("d")])
+        await world.service.waitUntilIdle()
+        reads.withLock { $0 = 0 }
+        next.withLock { $0 = { _ = try await bo.subscribe([Make.database("second")]) } }
+        for name in ["a", "b"] { try await alice.modify([hut(.create, name)], in: "Trips") }
+        await world.service.waitUntilIdle()
+        #expect(next.withLock { $0 == nil })
+        #expect(reads.withLock { $0 } == 1)
+    }
+
     /// A notification has fields of records, which a disabled account may not read.
     @Test func disabledAccountIsNotNotified() async throws {
         let people = try await Travellers(World())
@@ -272,6 +304,22 @@ import Testing
                 [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
             #expect(try await tablet.received(token).count == 1)
         }
+    }
+
+    @Test func damagedSubscriptionOfOneParticipantIsLogged() async throws {
+        let handler = InMemoryLogHandler()
+        let file = DamagedFile()
+        let people = try await Travellers(
+            World(file.storage, logger: Logger(label: "test") { _ in handler }))
+        try await people.ida.shareTrail(with: people.bo)
+        await people.ida.world.service.waitUntilIdle()
+        file.damage(people.bo, row: DamagedRow(kind: "subscription", name: "d"))
+        for number in 1...2 {
+            try await people.ida.modify(
+                [hut(.forceUpdate, "root", [beds(Int64(number))], type: "Trail")], in: "Trips")
+            await people.ida.world.service.waitUntilIdle()
+        }
+        #expect(handler.entries.filter { $0.level == .error }.count == 1)
     }
 
     @Test(arguments: Backend.allCases)

@@ -1,3 +1,5 @@
+import InMemoryLogging
+import Logging
 import StratusRecords
 import StratusService
 import StratusStorage
@@ -206,6 +208,28 @@ import Testing
         #expect(
             Set(all.compactMap { $0.zone?.zoneID.ownerRecordName }) == [ida.name, cy.name])
         #expect(all.map(\.zone?.isDeleted) == [false, false])
+    }
+
+    /// The rest of the file is served, so nothing else tells the operator.
+    @Test func damagedRowOfOneOwnerIsLogged() async throws {
+        let handler = InMemoryLogHandler()
+        func errors() -> Int { handler.entries.filter { $0.level == .error }.count }
+        let file = DamagedFile()
+        let people = try await Travellers(
+            World(file.storage, logger: Logger(label: "test") { _ in handler }))
+        let (ida, bo, cy) = (people.ida, people.bo, people.cy)
+        try await cy.makeZone("Trips")
+        for owner in [ida, cy] { try await owner.shareTrail(with: bo) }
+        await ida.world.service.waitUntilIdle()
+        #expect(errors() == 0)
+        file.damage(ida, row: DamagedRow(kind: "record", zone: "Trips", name: "root"))
+        let zones = [ida, cy].map { zone("Trips", of: $0) }
+        let looked = try await bo.ask(ZonesLookup.self, .init(zones), in: .shared)
+        #expect(looked.items.map { $0.error?.stratusCode } == [.databaseDamaged, nil])
+        #expect(errors() == 1)
+        file.damage(ida, row: DamagedRow(kind: "record", zone: "Trips", name: "hut"))
+        _ = try await bo.ask(ChangesDatabase.self, .init(), in: .shared)
+        #expect(errors() == 2)
     }
 
     @Test func damagedFileOfOneOwnerFailsOnlyThatOwnersZones() async throws {

@@ -196,6 +196,36 @@ import Testing
         }
     }
 
+    /// The same, when the token of a shared zone expires because the device gained access to more of the zone.
+    @Test func tokenFromBeforeAJoiningOfADeviceThatSavedSinceNamesNoVersion() async throws {
+        let world = World()
+        let (ida, bo) = (try await world.person("ida"), try await world.person("bo"))
+        try await ida.makeZone("Trips")
+        func join(_ root: String, by name: String) async throws {
+            let made = try await ida.modify(
+                [
+                    hut(.create, root),
+                    share(.create, name, of: root, participants: [invited(bo, .readWrite)]),
+                ], in: "Trips")
+            let link = try #require(made[1].record?.shortGUID)
+            #expect(try await bo.accept(link).error == nil)
+        }
+        try await join("trail", by: "S")
+        let trips = zone("Trips", of: ida)
+        let token = try #require(try await bo.changes(in: trips).page).syncToken
+        try await ida.modify([hut(.forceUpdate, "trail", [beds(1)])], in: "Trips")
+        let saved = try await bo.modify([hut(.forceUpdate, "trail", [beds(2)])], in: trips)
+        let tag = try #require(saved[0].record?.recordChangeTag)
+        try await join("lake", by: "T")
+        for tags in [[], [tag]] {
+            let item = ChangesZone.Item(zoneID: trips, syncToken: token, knownChangeTags: tags)
+            let answer = try await bo.ask(ChangesZone.self, .init(zones: [item]), in: .shared)
+            let error = answer.items.first?.error
+            #expect(error?.code == .changeTokenExpired)
+            #expect((error?.lastIntactVersion == nil) == !tags.isEmpty)
+        }
+    }
+
     @Test func databaseAndSharedZoneTokensExpire() async throws {
         let world = World(limits: .with { $0.changeTokenSeconds = 100 })
         let ida = try await world.person("ida")
