@@ -84,6 +84,19 @@ package struct RecordSearch: Sendable {
         .value(order.keys[number].field, order.keys[number].type, of: recordType)
     }
 
+    /// The indexes that a position depends on, which the schema decides with the query: those of the sort keys; without
+    /// sort keys, those of each access path in the order of its segments.
+    package var positionIndexes: [[IndexRow.Definition]] {
+        guard order.keys.isEmpty else { return [order.keys.indices.map { sortIndex(of: $0) }] }
+        return accessPaths.map { accessPath in
+            var indexes: [IndexRow.Definition] = []
+            for segment in accessPath.segments where indexes.last != segment.definition {
+                indexes.append(segment.definition)
+            }
+            return indexes
+        }
+    }
+
     /// How many keys a position has.
     package var keysPerPosition: Int { max(order.keys.count, 1) }
 }

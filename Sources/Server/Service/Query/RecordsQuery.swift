@@ -73,7 +73,7 @@ extension RecordsQuery: ServedEndpoint {
         let signer = stores.signer
         let database = ChangeToken.mark(of: address)
         let mark = try ContinuationMarker.mark(
-            of: request, in: [zoneName ?? ""], caller: context.caller.userRecordName)
+            of: request, in: [zoneName ?? ""], search, context.caller.userRecordName)
         let start = try Self.start(of: request, for: search, in: database, mark, signer)
         let store = try await stores.databases.store(for: address)
         // A participant's queries must not take indexes from the owner's.

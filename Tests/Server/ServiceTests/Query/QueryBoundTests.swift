@@ -204,6 +204,20 @@ import Testing
         #expect(refused?.error.code == .badRequest)
     }
 
+    /// With limits that an operator has raised, a query can have more access paths than two bytes count.
+    @Test func continuationMarkerHoldsHighNumbers() throws {
+        let marker = ContinuationMarker(
+            database: Array(repeating: 1, count: 16), query: Array(repeating: 2, count: 16),
+            position: QueryPosition(
+                place: .init(keys: [[3]], zoneName: "Trips", recordName: "a"),
+                accessPath: 70_000, segment: 80_000))
+        let signer = TokenSigner(key: [1])
+        let text = try marker.text(encryptedBy: signer)
+        let read = try ContinuationMarker(
+            text: text, signer: signer, database: marker.database, query: marker.query, keys: 1)
+        #expect(read == marker)
+    }
+
     // MARK: Places and words
 
     @Test func locationsAreFilteredAndSortedByDistance() async throws {

@@ -128,6 +128,39 @@ import Testing
         #expect(found.records.compactMap(\.name) == ["a"])
     }
 
+    /// A search of all searchable fields reads other indexes when another field is marked.
+    @Test func markerFromBeforeAChangeOfTheSearchedFieldsIsRefused() async throws {
+        let alice = try await World().person("alice")
+        try await alice.modify(
+            (0..<4).map { hut(.create, "hut\($0)", [beds(Int64($0)), text("name", "old")]) })
+        func request(_ sorts: [Sort], after marker: String? = nil) -> RecordsQuery.Request {
+            .init(
+                query: QueryDictionary(
+                    recordType: "Hut",
+                    filterBy: [Filter(.containsAllTokens, .anySearchable, .string("old"))],
+                    sortBy: sorts),
+                resultsLimit: 2, continuationMarker: marker)
+        }
+        let page = try await alice.ask(RecordsQuery.self, request([]))
+        let sorted = try await alice.ask(RecordsQuery.self, request([Sort(.user("beds"))]))
+        let marker = try #require(page.continuationMarker)
+        let sortedMarker = try #require(sorted.continuationMarker)
+        let next = try await alice.ask(RecordsQuery.self, request([], after: marker))
+        #expect(next.records.compactMap(\.name) == ["hut2", "hut3"])
+
+        // This searchable field precedes the other one.
+        try await alice.modify([hut(.create, "new", [text("area", "valley")])])
+        let failure = await alice.refusal(RecordsQuery.self, request([], after: marker))
+        #expect(
+            failure?.error.reason
+                == "The continuation marker belongs to another query; start from the beginning.")
+        #expect(failure?.error.code == .badRequest)
+        // A place in an order does not depend on the index that was read.
+        let rest = try await alice.ask(
+            RecordsQuery.self, request([Sort(.user("beds"))], after: sortedMarker))
+        #expect(rest.records.compactMap(\.name) == ["hut2", "hut3"])
+    }
+
     @Test(
         arguments: [
             (Filter(.near, .user("place"), .location(Location(latitude: 91, longitude: 0))), 5.0),
