@@ -183,12 +183,16 @@ package final class IndexManager: Sendable {
         return Self.stepsPerWait * limits.recordsPerIndexStep
     }
 
-    /// The indexes that were asked for, up to the number that a database may have; always the same ones.
+    /// The indexes that were asked for, up to the number that a database may have; always the same ones. Those of words
+    /// last: a search of all fields may ask for any number of them, and works without, unlike a sort.
     private func limited(_ asked: Set<IndexRow.Definition>) -> Set<IndexRow.Definition> {
         guard asked.count > limits.indexesPerDatabase else { return asked }
         return Set(
-            asked.sorted { ($0.field, $0.kind.rawValue) < ($1.field, $1.kind.rawValue) }
-                .prefix(limits.indexesPerDatabase))
+            asked.sorted { left, right in
+                let ranks = [left, right].map { $0.kind == .token ? 1 : 0 }
+                return (ranks[0], left.field, left.kind.rawValue)
+                    < (ranks[1], right.field, right.kind.rawValue)
+            }.prefix(limits.indexesPerDatabase))
     }
 
     /// Whether all indexes exist already, or have no room; notes that they were asked for.

@@ -49,6 +49,8 @@ final class DiskReserve: Sendable {
         state.withLock { state in
             // An existing reserve counts as free: it is created again in the size that fits now.
             unlink(path)
+            // Left if the process was killed while it looked for room.
+            unlink(path + ".try")
             if !keep(&state) { beginReadOnly(&state) }
         }
     }

@@ -64,6 +64,31 @@ import Testing
         try await storage.close()
     }
 
+    /// A search of all fields asks for an index of each. If these are too many, the sort's is not left out.
+    @Test func sortOfASearchInMoreFieldsThanIndexesIsAnswered() async throws {
+        let alice = try await World(
+            limits: .with {
+                $0.indexesPerDatabase = 2
+                // Too small a limit to sort all of them without an index.
+                $0.recordsScannedPerQuery = 40
+            }
+        ).person("alice", with: "Trips")
+        try await alice.modify(
+            (0..<60).map { number in
+                hut(
+                    .create, "hut\(number)",
+                    (0..<3).map { text("text\($0)", "old") }
+                        + [Field(name: "weight", value: .int64(Int64(-number)))])
+            }, in: "Trips")
+        let query = QueryDictionary(
+            recordType: "Hut",
+            filterBy: [.init(.containsAllTokens, .anySearchable, .string("old"))],
+            sortBy: [.init(.user("weight"))])
+        let page = try await alice.queryPage(query, limit: 3, after: nil)
+        #expect(page.records.compactMap(\.name) == ["hut59", "hut58", "hut57"])
+        await alice.world.service.waitUntilIdle()
+    }
+
     /// A participant's queries use the owner's indexes, and create one only where there is room.
     @Test func participantsQueryReplacesNoIndexOfTheOwner() async throws {
         let storage = SQLiteStorageEngine.inMemory()

@@ -62,6 +62,18 @@ import Testing
         }
     }
 
+    /// The process was killed while it looked whether there was room again.
+    @Test func fileOfAnInterruptedTryIsRemoved() async throws {
+        try await withTemporaryFolder(isMade: true) { (folder) throws in
+            try Data(count: 1_000).write(to: URL(fileURLWithPath: folder + "/reserve.try"))
+            _ = DiskReserve(
+                folder: folder, bytes: 1_000_000, freeBytes: { 100_000_000 },
+                logger: Logger(label: "test") { _ in InMemoryLogHandler() })
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: folder) == ["reserve"])
+        }
+    }
+
     @Test func reserveIsAPartOfASmallDisk() async throws {
         try await withTemporaryFolder(isMade: true) { (folder) throws in
             let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
