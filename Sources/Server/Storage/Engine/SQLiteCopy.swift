@@ -10,7 +10,7 @@ package enum SQLiteCopy {
     /// this returns.
     ///
     /// - Parameters:
-    ///   - source: The file; it is only read.
+    ///   - source: The file; it is only read, unless a killed process left a journal beside it.
     ///   - destination: The path of the copy, where no file exists.
     /// - Throws: ``StorageError``: with ``StorageError/Code/corrupt`` when the file is damaged, or has fewer commits
     ///   than its high-water mark, as when it lost its log.
@@ -26,7 +26,7 @@ package enum SQLiteCopy {
         do {
             // Read before the database: a service may commit and raise the mark in between.
             let mark = try HighWaterMark.existing(at: HighWaterMark.path(ofDatabase: source))
-            let original = try DatabaseQueue(path: source, configuration: configuration)
+            let original = try openToRead(source, configuration)
             let copy = try DatabaseQueue(path: destination)
             // All pages in one step are one snapshot, regardless of writes in the meantime.
             try original.backup(to: copy)
@@ -51,6 +51,26 @@ package enum SQLiteCopy {
             throw StorageError.translating(error, path: source)
         }
         try DataFolder.sync(destination)
+    }
+
+    /// Opens a file to read it.
+    ///
+    /// If the service was killed while it rewrote the file (``PageGrowth``), and has not opened it since, what it had
+    /// written is undone first, as at any opening: that needs a connection that may write.
+    private static func openToRead(
+        _ source: String, _ configuration: Configuration
+    ) throws -> DatabaseQueue {
+        do {
+            return try DatabaseQueue(path: source, configuration: configuration)
+        } catch let error as DatabaseError
+            where error.extendedResultCode == .SQLITE_READONLY_ROLLBACK
+        {
+            // It says that a journal is left, which the opening rolls back.
+            var writing = configuration
+            writing.readonly = false
+            try DatabaseQueue(path: source, configuration: writing).close()
+            return try DatabaseQueue(path: source, configuration: configuration)
+        }
     }
 
     /// Why a database's file does not exist: it was lost, or never created.

@@ -1,5 +1,6 @@
 import FaultFiles
 import Foundation
+import GRDB
 import StratusRecords
 import Testing
 
@@ -19,6 +20,38 @@ import Testing
         while try await Self.isServedAfter(end, before: writes) { writes += 7 }
         // The directory and a database with their tables, and a save. Fewer steps would mean that none was interrupted.
         #expect(writes > 20)
+    }
+
+    /// A process was killed while it rewrote a file with larger pages, so a journal is left that must be rolled back.
+    @Test func fileWithAJournalIsCopied() async throws {
+        try await withTemporaryFolder(isMade: true) { (folder) throws in
+            let (written, file) = (folder + "/written.sqlite", folder + "/file.sqlite")
+            let writer = try DatabaseQueue(path: written)
+            try writer.inDatabase { database in
+                try database.execute(
+                    sql: """
+                        CREATE TABLE t (x);
+                        INSERT INTO t VALUES (1);
+                        PRAGMA cache_size = 1;
+                        BEGIN;
+                        UPDATE t SET x = 2;
+                        """)
+                // More than the cache holds: some of it is written to the file before the commit.
+                for _ in 0..<50 {
+                    try database.execute(sql: "INSERT INTO t VALUES (zeroblob(4000))")
+                }
+                for ending in ["", "-journal"] {
+                    try FileManager.default.copyItem(
+                        atPath: written + ending, toPath: file + ending)
+                }
+                try database.execute(sql: "ROLLBACK")
+            }
+            try writer.close()
+            try SQLiteCopy.copy(file, to: folder + "/copy.sqlite")
+            let copy = try DatabaseQueue(path: folder + "/copy.sqlite")
+            #expect(try copy.inDatabase { try Int.fetchAll($0, sql: "SELECT x FROM t") } == [1])
+            try copy.close()
+        }
     }
 
     private final class Copy {
