@@ -13,6 +13,7 @@ extension SyncSession {
         var goneZones: [ZoneID] = []
         var refused: [ZoneID: SyncFailure] = [:]
         var failure: SyncFailure?
+        var throttled: SyncFailure?
         var hasReported = false
         /// - Returns: whether the problem is only reported, and the zone is not requested again.
         func isOnlyReported(_ problem: SyncFailure, of zone: ZoneID) -> Bool {
@@ -23,7 +24,9 @@ extension SyncSession {
             case .setAside: refused[zone] = problem
             case .retryWithinBound where retryCount + 1 >= settings.maximumItemAttempts:
                 refused[zone] = problem
-            default: failure = problem
+            default:
+                failure = problem
+                throttled = slower(problem, throttled)
             }
             return false
         }
@@ -49,7 +52,9 @@ extension SyncSession {
         zoneBatchSize.accepted(itemCount: created.count + deleted.count)
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // No zone succeeded, which is the same as a failed request.
-            _ = failed(failure, at: uptimeSeconds)
+            _ = failed(failure.pausing(atLeastAs: throttled), at: uptimeSeconds)
+        } else if let throttled {
+            partlyThrottled(throttled, at: uptimeSeconds)
         } else {
             succeeded(at: uptimeSeconds)
         }
@@ -158,12 +163,14 @@ extension SyncSession {
         dispositions.reserveCapacity(outcomes.count)
         var hasProgress = outcomes.isEmpty
         var worst: SyncFailure?
+        var throttled: SyncFailure?
         for outcome in outcomes {
             let disposition = classify(outcome, at: uptimeSeconds)
             switch disposition {
             case .confirmed, .setAside, .conflict, .deletedElsewhere: hasProgress = true
             case .pending, .countAttempt:
                 if worst == nil || worst?.code == .batchRequestFailed { worst = outcome.failure }
+                throttled = slower(outcome.failure, throttled)
             }
             dispositions.append(disposition)
         }
@@ -171,16 +178,12 @@ extension SyncSession {
         batchSize.accepted(itemCount: outcomes.count)
         batchBytes.arrived()
         if let worst, !hasProgress {
-            withoutProgress(worst, at: uptimeSeconds)
+            withoutProgress(worst.pausing(atLeastAs: throttled), at: uptimeSeconds)
         } else if let failure = countFailedBatch(outcomes, dispositions) {
             // Slows down an app that adds the same failing changes again and again.
             penalise(failure, isCounted: true, at: uptimeSeconds)
-        } else if let worst, recovery(forRequest: worst.code) == .slowDown {
-            // A part of the batch was throttled, so the other items' success does not shorten the
-            // pause.
-            finishOperation()
-            pacer.failed(
-                at: uptimeSeconds, retryAfterSeconds: worst.retryAfterSeconds, random: random())
+        } else if let throttled {
+            partlyThrottled(throttled, at: uptimeSeconds)
         } else {
             succeeded(at: uptimeSeconds)
         }
@@ -309,6 +312,20 @@ extension SyncSession {
         }
     }
 
+    /// The one of these failures after which the service wants the longer pause; nil if it has throttled neither.
+    private func slower(_ failure: SyncFailure?, _ other: SyncFailure?) -> SyncFailure? {
+        guard let failure, recovery(forRequest: failure.code) == .slowDown else { return other }
+        guard let other else { return failure }
+        return failure.retryAfterSeconds ?? 0 > other.retryAfterSeconds ?? 0 ? failure : other
+    }
+
+    /// Handles an answer of which a part was throttled: the success of the others does not shorten the pause.
+    private mutating func partlyThrottled(_ failure: SyncFailure, at uptimeSeconds: Double) {
+        finishOperation()
+        pacer.failed(
+            at: uptimeSeconds, retryAfterSeconds: failure.retryAfterSeconds, random: random())
+    }
+
     /// Handles a batch in which every item failed with a transient error.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
         switch recovery(forRequest: failure.code) {
@@ -360,5 +377,16 @@ extension SyncSession {
         let isAsked =
             settings.failurePolicy == .recover && recovery(forRequest: failure.code) == .slowDown
         if retryCount > settings.maximumRetries, !isAsked { halt = .retriesExhausted(failure) }
+    }
+}
+
+extension SyncFailure {
+    /// The failure, with the pause of another one if that is longer.
+    fileprivate func pausing(atLeastAs other: SyncFailure?) -> SyncFailure {
+        var failure = self
+        if let seconds = other?.retryAfterSeconds, seconds > retryAfterSeconds ?? 0 {
+            failure.retryAfterSeconds = seconds
+        }
+        return failure
     }
 }

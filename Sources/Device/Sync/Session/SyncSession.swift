@@ -51,7 +51,7 @@ public struct SyncSession: Sendable {
     var owesSend = false
     /// Whether a fetch round is running: the database's changes and the pages of its zones follow
     /// each other without a pause.
-    var isFetchingRound = false
+    package internal(set) var isFetchingRound = false
     /// Zones whose changes were fetched in this round, and of which there was a hint meanwhile.
     var zonesOfNextRound: Set<ZoneID> = []
     /// Whether a listener is open, so that the service sends notifications of changes.
@@ -220,8 +220,11 @@ public struct SyncSession: Sendable {
     }
 
     private var nextZone: ZoneID? {
-        fetchScope.firstZones.first { zonesToFetch.contains($0) && isFetchable($0) }
-            ?? zonesToFetch.first { isFetchable($0) }
+        // A preferred zone that changed meanwhile is fetched again in the next round, so that others get their turn.
+        fetchScope.firstZones.first {
+            zonesToFetch.contains($0) && isFetchable($0)
+                && !(isFetchingRound && zonesOfNextRound.contains($0))
+        } ?? zonesToFetch.first { isFetchable($0) }
     }
 
     private func isFetchable(_ zone: ZoneID) -> Bool {
@@ -239,6 +242,11 @@ public struct SyncSession: Sendable {
     public func preview(at uptimeSeconds: Double, only activity: SyncActivity? = nil) -> SyncStep {
         var copy = self
         return copy.next(at: uptimeSeconds, only: activity)
+    }
+
+    /// Whether changes are sent before the next fetch.
+    package func isSendNext(at uptimeSeconds: Double) -> Bool {
+        nextOperation(at: uptimeSeconds)?.activity == .sending
     }
 
     private func continuesRound(_ operation: SyncOperation) -> Bool {

@@ -70,6 +70,7 @@ extension EngineDriver {
             }
             noteZonesToFetch()
             await deliverState(engine)
+            if isSendNext(after: round) { round.isOver = true }
         }
         await closeZone(nil, engine)
         await deliver(.didFetchChanges(.init(context: context)), engine)
@@ -78,6 +79,16 @@ extension EngineDriver {
         session.fetchScope = kept(context.reason == .scheduled ? round.fetchScope : FetchScope())
         if isCancelled { return CKError(.operationCancelled, "The fetch was cancelled.") }
         return round.outcome
+    }
+
+    /// Whether a scheduled fetch ends because changes wait to be sent. Otherwise nothing would be sent while other
+    /// devices write during every fetch. After an expiry of the database's token everything is fetched first.
+    private func isSendNext(after round: FetchRound) -> Bool {
+        guard round.context.reason == .scheduled, !session.isFetchingRound,
+            state.ledger.databaseToken != nil
+        else { return false }
+        absorbChanges()
+        return session.isSendNext(at: now)
     }
 
     /// Asks the delegate what to fetch next, if anything is left.

@@ -179,6 +179,39 @@ import Testing
         #expect(tablet.texts == ["a": "3"])
     }
 
+    /// Another device writes while the app handles each page, and the service notifies the engine at once.
+    @Test func writesDuringEveryFetchDoNotKeepChangesFromBeingSent() async throws {
+        let scene = try await Scene()
+        let app = await scene.startedWithZone()
+        let tablet = try await EngineWorld(scene.cloud).app("tablet")
+        tablet.write("a", "0")
+        try await tablet.engine.sendChanges()
+        let count = Mutex(0)
+        app.whenEvent { event, engine in
+            guard case .fetchedRecordZoneChanges = event else { return }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 1 { app.write("own", "1") }
+            // The time that a change waits for further ones has passed.
+            if number == 2 { scene.clock.advance(bySeconds: 0.2) }
+            guard number <= 10 else { return }
+            tablet.write("a", "\(number)")
+            do {
+                try await tablet.engine.sendChanges()
+            } catch {
+                Issue.record(error)
+            }
+            await engine.fetchSoon(ZoneID(hutsID))
+        }
+        await app.engine.fetchSoon(ZoneID(hutsID))
+        await app.waitForLog { $0.contains("sent +own") }
+        let before = app.log.prefix { $0 != "sent +own" }
+        #expect(before.count { $0.hasPrefix("fetched ") } == 2)
+        app.whenEvent { _, _ in }
+    }
+
     @Test func releasedEngineStopsRequests() async throws {
         let scene = try await Scene()
         let app = await scene.started()

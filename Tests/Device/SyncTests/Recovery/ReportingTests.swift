@@ -130,10 +130,39 @@ import Testing
                 .other: SyncFailure(.zoneBusy, retryAfterSeconds: 5),
             ], deleted: [:], at: 0)
         #expect(done.created.isEmpty && session.zonesToCreate == [.other])
-        _ = session.next(at: 0, only: .sending)
+        _ = session.next(at: 5, only: .sending)
         _ = session.zonesModified(
-            created: [.other: SyncFailure(.zoneBusy, retryAfterSeconds: 5)], deleted: [:], at: 0)
+            created: [.other: SyncFailure(.zoneBusy, retryAfterSeconds: 5)], deleted: [:], at: 5)
+        #expect(session.next(at: 5, only: .sending) == .wait(untilUptimeSeconds: 10))
+    }
+
+    @Test func retryAfterOfOneZoneIsObeyed() {
+        var session = SyncSession.prepared(settings: settings)
+        session.setZonesToModify(create: [.list, .other], delete: [])
+        _ = session.next(at: 0, only: .sending)
+        let done = session.zonesModified(
+            created: [.list: nil, .other: SyncFailure(.zoneBusy, retryAfterSeconds: 5)],
+            deleted: [:], at: 0)
+        #expect(done.created == [.list])
         #expect(session.next(at: 0, only: .sending) == .wait(untilUptimeSeconds: 5))
+        #expect(
+            session.next(at: 5, only: .sending)
+                == .perform(.modifyZones(create: [.other], delete: [])))
+    }
+
+    /// The first failure of the batch asks for no pause, and the second one for a shorter one than the third.
+    @Test(arguments: [false, true]) func longestRetryAfterOfABatchIsObeyed(hasSaved: Bool) {
+        var session = SyncSession.sending(settings: settings)
+        _ = session.next(at: 0)
+        var outcomes: [ItemOutcome] = [
+            .failedSave("a", SyncFailure(.networkFailure)),
+            .failedSave("b", SyncFailure(.zoneBusy, retryAfterSeconds: 5)),
+            .failedSave("c", SyncFailure(.zoneBusy, retryAfterSeconds: 30)),
+        ]
+        if hasSaved { outcomes.append(.saved("d")) }
+        let dispositions = session.sent(outcomes, at: 0)
+        #expect(dispositions.filter { $0 == .pending }.count == 3)
+        #expect(session.next(at: 0) == .wait(untilUptimeSeconds: 30))
     }
 
     @Test func limitExceededHalvesBatchWithoutDelay() {

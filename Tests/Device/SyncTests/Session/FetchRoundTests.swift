@@ -74,4 +74,20 @@ import Testing
         #expect(operations.count { $0 == "send" } >= 3, "\(operations)")
         #expect(operations.count { $0 == "zone" } >= 3, "\(operations)")
     }
+
+    /// Other devices write during every fetch of the zone that comes first.
+    @Test func hintsOfThePreferredZoneDoNotKeepOthersFromBeingFetched() {
+        var session = SyncSession.prepared(zonesToFetch: [.list, .other])
+        session.needsDatabaseFetch = false
+        session.fetchScope = FetchScope(firstZones: [.list])
+        var now = 0.0
+        var zones: [ZoneID] = []
+        for _ in 0..<4 {
+            guard case .fetchZoneChanges(let zone) = session.perform(&now) else { break }
+            zones.append(zone)
+            if zone == .list { session.notified(of: zone) }
+            session.zonePageFetched(zone, moreComing: false, hasPendingChanges: false, at: now)
+        }
+        #expect(zones == [.list, .other, .list, .list])
+    }
 }
