@@ -291,6 +291,21 @@ import Testing
         #expect(half.error.contains("--tls-key"))
     }
 
+    /// A form from a page of the service has the origin that the browser writes, and must be accepted.
+    @Test(arguments: [
+        "https://cloud.example.org/", "https://Cloud.example.org", "https://cloud.example.org:443",
+        "http://cloud.example.org:80", "https://cloud.example.org/stratus", "cloud.example.org",
+    ])
+    func publicURLThatIsNoOriginFailsStart(url: String) async throws {
+        let folder = try TemporaryFolder()
+        let refused = try await Self.run(
+            ["serve", "--host", "no..such", "--port", "0", "--public-url", url], on: folder)
+        #expect(refused.status != 0)
+        #expect(
+            refused.error.hasPrefix("Error: --public-url \(url) is not an origin"),
+            "\(refused.error)")
+    }
+
     @Test func invalidIdentityProvidersFailStart() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/providers.json"

@@ -135,6 +135,14 @@ struct Serve: AsyncParsableCommand {
                     + " neither.")
         }
         _ = try proxies()
+        if let publicURL, !WebOrigin.isOrigin(publicURL) {
+            throw ValidationError(
+                """
+                --public-url \(publicURL) is not an origin as browsers write it; give a scheme, a host \
+                and perhaps a port other than the scheme's own, such as https://cloud.example.org, in \
+                lower case and without a path or a slash at the end.
+                """)
+        }
         guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
             throw ValidationError(
                 """
