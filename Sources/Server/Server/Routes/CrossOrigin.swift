@@ -6,7 +6,8 @@ import StratusService
 /// if it names none.
 ///
 /// The protocol has its credentials in the query, never in cookies, so a page cannot use a person's sign-in by itself.
-/// Other origins cannot read the pages for people, which have a cookie.
+/// Other origins cannot read the pages for people, which have a cookie, nor the metrics, which this machine's programs
+/// read without credentials: a browser on this machine sends requests for any page.
 struct CrossOrigin: ServerMiddleware {
     let service: CloudService
 
@@ -36,11 +37,13 @@ struct CrossOrigin: ServerMiddleware {
     }
 
     private func mayRead(_ request: Request, _ origin: String) async -> Bool {
-        let path = request.uri.path
-        if path.hasPrefix("/dev/") { return false }
-        if path.hasPrefix("/auth/"), path != Routes.identityExchangePath { return false }
-        return await service.mayRead(
-            origin: origin,
-            apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init))
+        switch request.firstSegment {
+        case "dev", "metrics": return false
+        case "auth" where request.uri.path != Routes.identityExchangePath: return false
+        default:
+            return await service.mayRead(
+                origin: origin,
+                apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init))
+        }
     }
 }
