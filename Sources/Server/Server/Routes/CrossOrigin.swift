@@ -12,7 +12,13 @@ struct CrossOrigin: ServerMiddleware {
     let service: CloudService
 
     func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
-        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        guard let origin = request.headers[.origin] else {
+            var response = try await next(request, context)
+            // Only assets may be kept in caches. A page that shows one as a picture sends no origin; the kept answer must
+            // not be given to the same page when it reads the asset.
+            if request.firstSegment == "assets" { response.headers[values: .vary].append("Origin") }
+            return response
+        }
         let mayRead = await mayRead(request, origin)
         var response: Response
         if request.method == .options {
