@@ -175,6 +175,8 @@ extension Accounts {
     /// Removes an account with its sessions, identities, consents, devices and keys. The records stay.
     public func deleteUser(_ name: String) async throws -> UserRow {
         let user = try await user(name)
+        // Its row is what the next start continues the deletion of the records from.
+        guard !user.isBeingRemoved else { throw ServiceError.removalUnderWay }
         try await directory.deleteUser(user.recordName)
         forget()
         return user
