@@ -14,8 +14,8 @@ struct CrossOrigin: ServerMiddleware {
     func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
         guard let origin = request.headers[.origin] else {
             var response = try await next(request, context)
-            // Only assets may be kept in caches. A browser that shows one as a picture sends no origin, and must not give
-            // the answer that it kept to a script that reads the asset.
+            // Only assets may be kept in caches. A browser that shows one as a picture sends no origin, and must not
+            // give the answer that it kept to a script that reads the asset.
             if request.firstSegment == "assets" { response.headers[values: .vary].append("Origin") }
             return response
         }
