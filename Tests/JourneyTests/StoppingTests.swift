@@ -51,6 +51,14 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    @Test func serviceRefusesHostWithoutAddress() throws {
+        let (status, error) = try Self.run(
+            ["serve", "--memory", "--port", "0", "--host", "no..such"])
+        #expect(status != 0)
+        #expect(error.split(separator: "\n").count == 1, "\(error)")
+        #expect(error.contains("no..such:0. This machine has no such address;"), "\(error)")
+    }
+
     @Test func serviceRefusesDataFolderInUse() throws {
         let folder = try TemporaryFolder()
         let instance = try ServedInstance(dataFolder: folder.path)

@@ -21,6 +21,20 @@ import Testing
         #expect(try status("") == 200)
     }
 
+    /// The router ignores empty segments, and so must the check of the origin.
+    @Test(arguments: ["//dev/sign-in", "/dev//sign-in", "///dev/sign-in/"])
+    func emptySegmentsDoNotHideDevelopmentSignIn(path: String) throws {
+        let service = try AttackedService(["--dev"])
+        func status(_ headers: String) throws -> Int {
+            try RawConnection(attacking: service.port).ask(
+                posting(path, #"{"user":"ida"}"#, headers: headers)
+            ).status
+        }
+        #expect(try status("Origin: https://evil.example.org\r\n") == 403)
+        #expect(try status("Sec-Fetch-Site: cross-site\r\n") == 403)
+        #expect(try status("") == 200)
+    }
+
     @Test func developmentListensOnLoopbackOnly() throws {
         do {
             _ = try AttackedService(["--dev", "--host", "0.0.0.0"])

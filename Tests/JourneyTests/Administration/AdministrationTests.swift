@@ -204,6 +204,9 @@ import Testing
         #expect(try await Self.waits(for: 421, ask))
         #expect(try await Self.run(["user", "verify", "--undo", name], on: folder).status == 0)
         #expect(try await Self.run(["user", "list"], on: folder).output.contains("\tunverified\t"))
+        let unclear = try await Self.run(["user", "delete", name, "--confirm", name], on: folder)
+        #expect(unclear.status != 0 && unclear.error.contains("--with-records"), "\(unclear)")
+        #expect(try await Self.run(["user", "list"], on: folder).output.contains(name))
         #expect(try await Self.run(["user", "delete", name], on: folder).output == name + "\n")
         #expect(try await Self.run(["user", "list"], on: folder).output == "")
         #expect(instance.terminate() == 0)
@@ -289,6 +292,21 @@ import Testing
         let half = try await Self.run(["serve", "--tls-certificate", "/nowhere"], on: folder)
         #expect(half.status != 0)
         #expect(half.error.contains("--tls-key"))
+    }
+
+    /// A form from a page of the service has the origin that the browser writes, and must be accepted.
+    @Test(arguments: [
+        "https://cloud.example.org/", "https://Cloud.example.org", "https://cloud.example.org:443",
+        "http://cloud.example.org:80", "https://cloud.example.org/stratus", "cloud.example.org",
+    ])
+    func publicURLThatIsNoOriginFailsStart(url: String) async throws {
+        let folder = try TemporaryFolder()
+        let refused = try await Self.run(
+            ["serve", "--host", "no..such", "--port", "0", "--public-url", url], on: folder)
+        #expect(refused.status != 0)
+        #expect(
+            refused.error.hasPrefix("Error: --public-url \(url) is not an origin"),
+            "\(refused.error)")
     }
 
     @Test func invalidIdentityProvidersFailStart() async throws {

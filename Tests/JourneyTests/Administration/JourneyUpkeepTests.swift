@@ -83,6 +83,21 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: missing))
     }
 
+    /// The last number of days is one whose milliseconds do not fit into 64 bits.
+    @Test(arguments: ["0", "36501", "9223372036854775807"])
+    func impossibleAgeOfTombstonesIsRefused(days: String) throws {
+        let folder = try TemporaryFolder()
+        let made = try CommandRun(
+            ["container", "create", "--data", folder.path, "--container", Session.container])
+        #expect(made.status == 0)
+        let run = try CommandRun(
+            ["compact", "--data", folder.path, "--days", days], reading: .errors)
+        #expect(run.status != 0)
+        #expect(
+            run.output.hasPrefix("Error: --days \(days) is not from 1 to 36500;"),
+            "\(run.output)")
+    }
+
     /// The file of a crashed upload is removed while the service runs; an asset of a record never is.
     @Test func collectRemovesUnreferencedFiles() throws {
         let folder = try TemporaryFolder()

@@ -144,6 +144,27 @@ import Testing
         #expect(try CommandRun(["doctor", "--data", folder.path]).status == 0)
     }
 
+    /// The text in a file on a full disk is not taken for the whole schema.
+    @Test func exportToFullDiskFails() throws {
+        let folder = try TemporaryFolder()
+        let development = try ServedInstance(dataFolder: folder.path)
+        let alice = try Session(development, user: "alice")
+        #expect(try alice.post("records/modify", Self.hut).errorCode() == nil)
+        #expect(development.terminate() == 0)
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let errors = Pipe()
+        let process = try ChildProcess(
+            [
+                BuiltProgram.named("stratus").path, "schema", "export", "--data", folder.path,
+                "--container", Self.container,
+            ], output: full, error: errors.fileHandleForWriting)
+        try errors.fileHandleForWriting.close()
+        let text = try errors.fileHandleForReading.readToEnd() ?? Data()
+        #expect(process.end() == 1)
+        #expect(
+            String(decoding: text, as: UTF8.self).hasPrefix("Error: The schema was not written"))
+    }
+
     @Test func schemaCommandsRefuseMissingFolder() throws {
         let folder = try TemporaryFolder()
         #expect(try Self.schema("export", folder.path + "/nowhere").status == 1)

@@ -6,12 +6,19 @@ import StratusService
 /// if it names none.
 ///
 /// The protocol has its credentials in the query, never in cookies, so a page cannot use a person's sign-in by itself.
-/// Other origins cannot read the pages for people, which have a cookie.
+/// Other origins cannot read the pages for people, which have a cookie, nor the metrics, which this machine's programs
+/// read without credentials: a browser on this machine sends requests for any page.
 struct CrossOrigin: ServerMiddleware {
     let service: CloudService
 
     func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
-        guard let origin = request.headers[.origin] else { return try await next(request, context) }
+        guard let origin = request.headers[.origin] else {
+            var response = try await next(request, context)
+            // Only assets may be kept in caches. A browser that shows one as a picture sends no origin, and must not
+            // give the answer that it kept to a script that reads the asset.
+            if request.firstSegment == "assets" { response.headers[values: .vary].append("Origin") }
+            return response
+        }
         let mayRead = await mayRead(request, origin)
         var response: Response
         if request.method == .options {
@@ -36,11 +43,13 @@ struct CrossOrigin: ServerMiddleware {
     }
 
     private func mayRead(_ request: Request, _ origin: String) async -> Bool {
-        let path = request.uri.path
-        if path.hasPrefix("/dev/") { return false }
-        if path.hasPrefix("/auth/"), path != Routes.identityExchangePath { return false }
-        return await service.mayRead(
-            origin: origin,
-            apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init))
+        switch request.firstSegment {
+        case "dev", "metrics": return false
+        case "auth" where request.uri.path != Routes.identityExchangePath: return false
+        default:
+            return await service.mayRead(
+                origin: origin,
+                apiToken: request.uri.queryParameters["ckAPIToken"].map(String.init))
+        }
     }
 }

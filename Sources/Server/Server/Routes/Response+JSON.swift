@@ -52,6 +52,11 @@ extension Response {
 }
 
 extension Request {
+    /// The first segment of the path. Like the router, it ignores empty segments: `//dev/faults` is `/dev/faults`.
+    var firstSegment: Substring {
+        uri.path.drop { $0 == "/" }.prefix { $0 != "/" }
+    }
+
     /// Whether the client asks for our extensions (decision 1), and so knows them.
     ///
     /// Searched for in the bytes: it is needed more than once per request, and decoding all parameters for it, or

@@ -95,7 +95,7 @@ struct DevelopmentCheck: ServerMiddleware {
     let isOpen: Bool
 
     func handle(_ request: Request, context: Context, next: Next) async throws -> Response {
-        guard request.uri.path.hasPrefix("/dev/"), !isOwn(request) else {
+        guard request.firstSegment == "dev", !isOwn(request) else {
             return try await next(request, context)
         }
         return await routes.respond(to: request) { throw RequestFailure(.foreignPage) }

@@ -49,8 +49,10 @@ extension Accounts {
         }
         for origin in allowedOrigins where !WebOrigin.isOrigin(origin) {
             throw ServiceError.invalid(
-                "\(origin) is not an origin; give a scheme, a host and perhaps a port, such as"
-                    + " https://trails.example.org.")
+                """
+                \(origin) is not an origin; give a scheme, a host and perhaps a port other than the \
+                scheme's own, such as https://trails.example.org.
+                """)
         }
         if let callbackURL, CallbackAddress(callbackURL) == nil {
             throw ServiceError.invalid(
@@ -173,6 +175,8 @@ extension Accounts {
     /// Removes an account with its sessions, identities, consents, devices and keys. The records stay.
     public func deleteUser(_ name: String) async throws -> UserRow {
         let user = try await user(name)
+        // Its row is what the next start continues the deletion of the records from.
+        guard !user.isBeingRemoved else { throw ServiceError.removalUnderWay }
         try await directory.deleteUser(user.recordName)
         forget()
         return user
@@ -265,5 +269,9 @@ package enum WebOrigin {
         return nil
     }
 
-    static func isOrigin(_ text: String) -> Bool { origin(of: text) == text }
+    /// Whether a text is an origin as browsers write it: they leave out the port that the scheme has by default.
+    package static func isOrigin(_ text: String) -> Bool {
+        let hasDefaultPort = text.hasSuffix(text.hasPrefix("https:") ? ":443" : ":80")
+        return origin(of: text) == text && !hasDefaultPort
+    }
 }

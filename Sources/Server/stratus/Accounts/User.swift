@@ -203,6 +203,15 @@ struct User: AsyncParsableCommand {
                 valueName: "user"))
         var confirm: String?
 
+        func validate() throws {
+            // Once the account is deleted, no command finds its records.
+            guard confirm == nil || withRecords else {
+                throw ValidationError(
+                    "--confirm is given without --with-records; give both to delete the records"
+                        + " too, or neither to keep them.")
+            }
+        }
+
         func run() async throws {
             try await account.folder.withService { service in
                 let row = try await service.accounts.user(account.user)

@@ -30,7 +30,14 @@ struct Schema: AsyncParsableCommand {
             let text = try await place.withSchemas { schemas, _ in
                 try await schemas.schema(in: environment).text
             }
-            print(text, terminator: "")
+            do {
+                try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+            } catch {
+                // The system's reason is left out: the operator must check the output in any case.
+                throw OneSentence(
+                    "The schema was not written to the end: the output takes no more. Check its"
+                        + " disk's free space, and export it again.")
+            }
         }
     }
 

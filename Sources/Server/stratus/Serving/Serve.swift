@@ -135,6 +135,14 @@ struct Serve: AsyncParsableCommand {
                     + " neither.")
         }
         _ = try proxies()
+        if let publicURL, !WebOrigin.isOrigin(publicURL) {
+            throw ValidationError(
+                """
+                --public-url \(publicURL) is not an origin as browsers write it; give a scheme, a host \
+                and perhaps a port other than the scheme's own, such as https://cloud.example.org, in \
+                lower case and without a path or a slash at the end.
+                """)
+        }
         guard !dev || devAnywhere || ServiceNames.isLoopback(host) else {
             throw ValidationError(
                 """
@@ -204,8 +212,8 @@ struct Serve: AsyncParsableCommand {
             try await group.run()
         } catch is CancellationError {
             // The stop took too long and was cut short. Nothing is lost: everything acknowledged is on the disk.
-        } catch let error as IOError {
-            throw OneSentence(listeningFailed: error, host: host, port: port)
+        } catch {
+            throw OneSentence(listeningFailed: error, host: host, port: port) ?? error
         }
         try await storage.close()
         if let error = stop.error { throw OneSentence(error) }
@@ -332,14 +340,18 @@ extension OneSentence {
         self.init(error.message + (error.path.map { " (\($0))" } ?? ""))
     }
 
-    /// Why the server cannot listen on an address.
-    init(listeningFailed error: IOError, host: String, port: Int) {
+    /// Why the server cannot listen on an address; nil when it failed otherwise.
+    init?(listeningFailed error: any Error, host: String, port: Int) {
+        let isUnknown = error is SocketAddressError.UnknownHost
+        guard let number = isUnknown ? EADDRNOTAVAIL : (error as? IOError)?.errnoCode else {
+            return nil
+        }
         let reason =
-            switch error.errnoCode {
+            switch number {
             case EADDRINUSE: "Another program listens there already; take another --port, or 0."
             case EACCES: "The system does not let this user listen there; take a port from 1024 on."
             case EADDRNOTAVAIL: "This machine has no such address; take another --host."
-            default: "The system refused it (errno \(error.errnoCode)); check --host and --port."
+            default: "The system refused it (errno \(number)); check --host and --port."
             }
         self.init("Cannot listen on \(host):\(port). \(reason)")
     }

@@ -17,10 +17,13 @@ struct Compact: AsyncParsableCommand {
     @Option(help: "How many days ago a record must have been deleted.")
     var days = 180
 
+    /// A hundred years. The milliseconds of more days need not fit into 64 bits.
+    private static let mostDays = 36_500
+
     func validate() throws {
-        guard days > 0 else {
+        guard (1...Self.mostDays).contains(days) else {
             throw ValidationError(
-                "--days \(days) is not above 0; give 1 or more.")
+                "--days \(days) is not from 1 to \(Self.mostDays); give such a number.")
         }
     }
 

@@ -181,6 +181,11 @@ import Testing
                 answer.headers["access-control-allow-origin"] == "https://app.example.org")
             #expect(
                 answer.headers["access-control-expose-headers"]?.contains("Content-Range") == true)
+            #expect(answer.headers["vary"] == "Origin")
+            // A picture in a page is fetched without an origin, and this answer is kept by the browser for an hour.
+            let picture = try await server.get(path)
+            #expect(picture.headers["cache-control"]?.contains("max-age") == true)
+            #expect(picture.headers["vary"] == "Origin")
         }
     }
 

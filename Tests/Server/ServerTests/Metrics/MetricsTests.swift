@@ -57,6 +57,29 @@ import Testing
         }
     }
 
+    /// A page of any site can have a browser on this machine ask for the metrics; it must not read the answer.
+    @Test func pagesOfOtherOriginsCannotReadMetrics() async throws {
+        let service = CloudService(
+            storage: SQLiteStorageEngine.inMemory(),
+            settings: ServiceSettings(isForDevelopment: false))
+        try await withServer(service, metrics: PrometheusMetrics()) { port in
+            let connection = try BareConnection(port)
+            func answer(_ path: String) async throws -> String {
+                try await connection.ask(
+                    "GET \(path) HTTP/1.1\r\nHost: localhost\r\n"
+                        + "Origin: https://other.example.org\r\n\r\n")
+            }
+            let header = "access-control-allow-origin"
+            #expect(try await answer("/health").lowercased().contains(header))
+            // The router ignores empty segments.
+            for path in ["/metrics", "//metrics", "/metrics/"] {
+                let metrics = try await answer(path)
+                #expect(metrics.hasPrefix("HTTP/1.1 200"))
+                #expect(!metrics.lowercased().contains(header), "\(path): \(metrics)")
+            }
+        }
+    }
+
     @Test func metricsRequireTheirToken() async throws {
         let service = CloudService(
             storage: SQLiteStorageEngine.inMemory(),

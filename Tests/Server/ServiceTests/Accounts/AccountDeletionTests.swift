@@ -342,6 +342,12 @@ import Testing
         await #expect(throws: ServiceError.self) {
             try await accounts.setDisabled(false, people.ida.name)
         }
+        // Without the account no start of the service would delete the rest of the records.
+        let refused = await #expect(throws: ServiceError.self) {
+            try await accounts.deleteUser(people.ida.name)
+        }
+        #expect(refused == ServiceError.removalUnderWay)
+        #expect(try await accounts.user(people.ida.name).isBeingRemoved)
     }
 
     /// Participants lose the deleted user's shares, and the user leaves the shares of others.
