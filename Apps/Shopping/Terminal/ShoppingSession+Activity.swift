@@ -25,7 +25,8 @@ extension ShoppingSession {
     func undo(_ text: String) async throws -> String {
         let (listID, _) = try await openedList()
         if undoable.isEmpty { _ = try await showActivity() }
-        guard let number = Int(text), undoable.indices.contains(number - 1) else {
+        // The smallest integer has none before it.
+        guard let number = Int(text), undoable.indices.contains(number &- 1) else {
             throw CannotDo(
                 "No action was named by its number; type activity, then undo and a number.")
         }
