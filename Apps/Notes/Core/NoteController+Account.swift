@@ -83,7 +83,10 @@ extension NoteController {
         if let modified = local.modifiedMilliseconds {
             var own = try file.read()
             if own.modifiedMilliseconds.map({ $0 < modified }) ?? true {
-                if own.isUnsaved, own.text != local.text { own.overruled = own.text }
+                // Also a text that was sent: the next save replaces it in the cloud, without a conflict.
+                if own.modifiedMilliseconds != nil, own.text != local.text {
+                    own.overruled = own.text
+                }
                 own.text = local.text
                 own.modifiedMilliseconds = modified
                 own.isUnsaved = true

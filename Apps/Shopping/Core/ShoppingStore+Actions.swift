@@ -34,10 +34,7 @@ extension ShoppingStore {
     /// - Throws: ``UnknownList``, or what the cache throws when the file cannot be written.
     @discardableResult
     public func perform(_ actions: [ShoppingAction], in listID: ListID) throws -> [JournalEntry] {
-        // A list that was just deleted elsewhere is not recreated by an action on it here.
-        guard var known = listsByID[listID],
-            try cache.zoneIDs(in: listID.scope).contains(listID.zoneID)
-        else { throw UnknownList(listID: listID) }
+        var known = try knownList(listID)
         let writer = writer(of: listID)
         var entries: [JournalEntry] = []
         var title: String?
@@ -61,6 +58,14 @@ extension ShoppingStore {
         listsByID[listID] = known
         _ = list(listID)
         return entries
+    }
+
+    /// A list to change. One that was just deleted is not recreated by an action on it here.
+    func knownList(_ listID: ListID) throws -> KnownList {
+        guard let known = listsByID[listID],
+            try cache.zoneIDs(in: listID.scope).contains(listID.zoneID)
+        else { throw UnknownList(listID: listID) }
+        return known
     }
 
     /// Makes the entries of this person on this device.

@@ -25,7 +25,8 @@ extension ShoppingSession {
     func undo(_ text: String) async throws -> String {
         let (listID, _) = try await openedList()
         if undoable.isEmpty { _ = try await showActivity() }
-        guard let number = Int(text), undoable.indices.contains(number - 1) else {
+        // The smallest integer has none before it.
+        guard let number = Int(text), undoable.indices.contains(number &- 1) else {
             throw CannotDo(
                 "No action was named by its number; type activity, then undo and a number.")
         }
@@ -181,24 +182,35 @@ extension ShoppingSession {
         guard account.localOnlyReason == nil else {
             throw CannotDo("No user is signed in on this device; to sign in, run shopping sign-in.")
         }
-        let pending = try await store.status().pendingCount
         guard ["", "anyway"].contains(text) else {
             throw CannotDo(
                 "\"signout \(text)\" is not a command, and you are still signed in; type signout, or signout anyway."
             )
         }
         do {
-            let lost = try await store.signOut(sendingFirst: text.isEmpty)
-            isSignedOut = true
-            close()
-            return lost == 0
-                ? "Your lists are removed from this device; they come back when you sign in."
-                : "Your lists are removed from this device, and \(lost == 1 ? "1 change" : "\(lost) changes") "
-                    + "with them."
+            return signedOut(losing: try await store.signOut(sendingFirst: text.isEmpty))
+        } catch let error as ShoppingStore.SessionNotEnded {
+            return signedOut(losing: error.unsentCount) + " \(error)"
         } catch {
+            let refused = try await store.status().attentionCount
+            guard refused == 0 else {
+                let changes = refused == 1 ? "1 change" : "\(refused) changes"
+                throw CannotDo(
+                    "Nothing is removed: the service refused \(changes). Type refused to decide, or type signout "
+                        + "anyway to lose what was refused.")
+            }
             throw CannotDo(
-                "Nothing is removed: \(pending == 1 ? "1 change" : "\(pending) changes") could not be sent. Try again with the service "
-                    + "in reach, or type signout anyway to lose them. \(error)")
+                "Nothing is removed: not everything could be sent. Try again with the service in reach, or type "
+                    + "signout anyway to lose what was not sent. \(error)")
         }
+    }
+
+    private func signedOut(losing lost: Int) -> String {
+        isSignedOut = true
+        close()
+        return lost == 0
+            ? "Your lists are removed from this device; they come back when you sign in."
+            : "Your lists are removed from this device, and \(lost == 1 ? "1 change" : "\(lost) changes") "
+                + "with them."
     }
 }

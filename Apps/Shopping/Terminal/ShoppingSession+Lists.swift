@@ -101,7 +101,8 @@ extension ShoppingSession {
         let lists = await store.lists
         let wanted = text.lowercased()
         if let list = try Self.list(called: text, of: lists) { return list }
-        if let number = Int(text), numberedListIDs.indices.contains(number - 1),
+        // The smallest integer has none before it.
+        if let number = Int(text), numberedListIDs.indices.contains(number &- 1),
             let list = lists.first(where: { $0.id == numberedListIDs[number - 1] })
         {
             return list

@@ -136,7 +136,8 @@ extension ShoppingSession {
         let named = people.filter { $0.name.lowercased() == text.lowercased() }
         // As they were shown: people who joined meanwhile do not change the numbers.
         let shown = numberedPersonIDs.isEmpty ? people.map(\.id) : numberedPersonIDs
-        let numbered = Int(text).flatMap { shown.indices.contains($0 - 1) ? shown[$0 - 1] : nil }
+        // The smallest integer has none before it.
+        let numbered = Int(text).flatMap { shown.indices.contains($0 &- 1) ? shown[$0 - 1] : nil }
             .flatMap { id in people.first { $0.id == id } }
         guard numbered != nil || named.count < 2 else {
             throw CannotDo("Several people are called \"\(text)\"; type people and use a number.")

@@ -44,7 +44,7 @@ extension PageDevice {
             let (listID, list) = try await list(of: request)
             if let actions = try await changes(request.action, of: listID, list) {
                 try await store.perform(actions, in: listID)
-                return nil
+                return Self.leftOut(by: request.action)
             }
             return try await answerFurther(to: request.action, listID, list)
         }
@@ -83,13 +83,26 @@ extension PageDevice {
         return name
     }
 
+    private static func pasted(_ text: String) -> PastedText {
+        PastedText(text.split(separator: ";").joined(separator: "\n"))
+    }
+
+    /// What was not added of a text with too many items; nil if nothing is missing.
+    private static func leftOut(by action: PageAction) -> String? {
+        guard case .add(let text) = action else { return nil }
+        let pasted = pasted(text)
+        guard pasted.leftOutCount > 0 else { return nil }
+        return "\(pasted.names.count) items added. \(pasted.leftOutCount) more were left out; "
+            + "paste them on their own."
+    }
+
     /// The actions that change the list; nil for a page action that does something else.
     private func changes(
         _ action: PageAction, of listID: ListID, _ list: ShoppingList
     ) async throws -> [ShoppingAction]? {
         switch action {
         case .add(let text):
-            let names = PastedText(text.split(separator: ";").joined(separator: "\n")).names
+            let names = Self.pasted(text).names
             guard !names.isEmpty else {
                 throw CannotDo("Nothing to buy was named; type what to buy.")
             }

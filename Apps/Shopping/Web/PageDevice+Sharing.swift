@@ -122,6 +122,12 @@ extension PageDevice {
         guard isOnline else { throw CannotDo("You are offline; go online first.") }
         try await store.sync()
         await openOnlyList()
+        let refused = try await store.status().attentionCount
+        guard refused == 0 else {
+            throw CannotDo(
+                "Not synced: the service refused \(refused == 1 ? "1 change" : "\(refused) changes"); "
+                    + "choose Send again or Give up.")
+        }
         return "In step with the service."
     }
 }

@@ -55,12 +55,18 @@ public struct DeviceFaults: Sendable {
     ///   - endpoint: such as `RecordsModify.self`.
     ///   - effect: what happens to them.
     public func next(_ times: Int = 1, of endpoint: any Endpoint.Type, _ effect: Effect) {
-        script.change(device) { $0.faults.append((endpoint.path, effect, times)) }
+        add((endpoint.path, effect, times))
     }
 
     /// Adds a fault to the device's next requests to any endpoint.
     public func nextRequests(_ times: Int = 1, _ effect: Effect) {
-        script.change(device) { $0.faults.append((nil, effect, times)) }
+        add((nil, effect, times))
+    }
+
+    private func add(_ fault: DeviceScript.Fault) {
+        // As the faults of the service: one that happens no times is none.
+        guard fault.times > 0 else { return }
+        script.change(device) { $0.faults.append(fault) }
     }
 
     /// Drops the next notifications.
@@ -83,9 +89,11 @@ public struct DeviceFaults: Sendable {
 
 /// The faults of the connections of a cloud's devices.
 final class DeviceScript: Sendable {
+    typealias Fault = (path: String?, effect: DeviceFaults.Effect, times: Int)
+
     struct Way {
         var isCutOff = false
-        var faults: [(path: String?, effect: DeviceFaults.Effect, times: Int)] = []
+        var faults: [Fault] = []
         /// How often each of the next notifications comes.
         var notificationTimes: [Int] = []
         var repeated: NotificationPayload?

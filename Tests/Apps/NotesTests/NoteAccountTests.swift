@@ -108,6 +108,23 @@ struct NoteAccountTests {
         #expect(try await world.open("tablet").text == "typed before")
     }
 
+    /// The user has used the device before, and someone typed on it without an account since then.
+    @Test func sentNoteIsKeptBesideALaterOneWithoutAnAccount() async throws {
+        let world = try NotesWorld()
+        let container = try await world.cloud.container(
+            NotesWorld.container, user: "alice", device: "phone")
+        let user = try await container.userRecordID().recordName
+        let phone = try await world.open("phone", container, owner: user)
+        try await phone.save("Alice's own")
+        await phone.app.close()
+        let nobody = try await world.open("phone", user: nil)
+        try await nobody.app.type("typed without an account")
+        await nobody.app.close()
+        let again = try await world.open("phone", container, owner: user)
+        #expect(await again.text == "typed without an account")
+        #expect(await again.app.copy.overruled == "Alice's own")
+    }
+
     /// The app works before a user signs in, and the typed text becomes the user's.
     @Test func noteTypedBeforeSignInIsAdopted() async throws {
         let world = try NotesWorld()

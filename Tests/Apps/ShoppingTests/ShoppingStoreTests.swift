@@ -173,6 +173,24 @@ struct ShoppingStoreTests {
         #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
     }
 
+    /// The moment after the file has lost the list, and before the store knows it.
+    @Test func listThatIsBeingDeletedIsNotRecreatedByAPicture() async throws {
+        let phone = try await world.open("phone")
+        let weekly = try await phone.create(title: "Groceries")
+        try await phone.perform([.add(names: ["Milk"], afterItemID: nil)], in: weekly)
+        let milk = try #require(await phone.list(weekly)?.items.first?.id)
+        try await phone.sync()
+        try await phone.cache.deleteZone(weekly.zoneID)
+        let picture = FileManager.default.temporaryDirectory
+            .appendingPathComponent("picture-\(UUID().uuidString)")
+        try Data("a picture".utf8).write(to: picture)
+        defer { try? FileManager.default.removeItem(at: picture) }
+        await #expect(throws: ShoppingStore.UnknownList.self) {
+            try await phone.setPicture(picture, of: milk, in: weekly)
+        }
+        #expect(try await !phone.cache.zoneIDs().contains(weekly.zoneID))
+    }
+
     /// An entry of a list's journal, as another client makes it.
     private func entry(
         of listID: ListID, _ action: String, atSeconds seconds: Double

@@ -239,6 +239,29 @@ struct PageDeviceTests {
         #expect(try await phone.shown().rows.isEmpty)
     }
 
+    @Test func itemsThatAPasteLeavesOutAreCounted() async throws {
+        let phone = try await world.device("phone", user: nil)
+        try await phone.act(.create(title: "Food"))
+        #expect(try await phone.act(.add(text: "Milk; Bread")) == PageAnswer())
+        let lines = (1...ShoppingLimits.pastedLines + 2).map { "Item \($0)" }
+        #expect(
+            try await phone.act(.add(text: lines.joined(separator: "\n"))).sentence
+                == "1000 items added. 2 more were left out; paste them on their own.")
+    }
+
+    @Test func syncWithARefusedChangeIsNotInStep() async throws {
+        let phone = try await world.device("phone", user: "alice")
+        try await phone.act(.create(title: "Food"))
+        // More than fits into a record.
+        let itemID = String(repeating: "much ", count: 300_000)
+        try await phone.act(.note(itemID: itemID, text: "much"))
+        let answer = try await phone.act(.sync)
+        #expect(answer.isError)
+        #expect(answer.sentence?.hasPrefix("Not synced: the service refused 1 change") == true)
+        try await phone.act(.giveUpRefused)
+        #expect(try await phone.act(.sync) == PageAnswer("In step with the service."))
+    }
+
     @Test func duplicatesAreMergedAndBoughtItemsCleared() async throws {
         let phone = try await world.device("phone", user: nil)
         try await phone.act(.create(title: "Food"))

@@ -30,6 +30,26 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    /// The device forgets the user and the lists also if the service cannot be told.
+    @Test func shoppingSignsOutWithoutTheService() throws {
+        let (instance, token) = try serve()
+        let environment = ["STRATUS_URL": instance.url, "STRATUS_API_TOKEN": token]
+        let signIn = try program(
+            "shopping", ["sign-in", "--data", device.path], environment, playing: instance)
+        #expect(signIn.status == 0)
+        let made = try program(
+            "shopping", ["--data", device.path], environment, input: "new Party\n")
+        #expect(made.output.contains("The list Party is made and open."))
+        #expect(instance.terminate() == 0)
+        let out = try program(
+            "shopping", ["sign-out", "--anyway", "--data", device.path], environment)
+        #expect(out.status == 0 && out.output.contains("You are signed out."))
+        #expect(out.output.contains("The service was not told of the sign-out"))
+        let nobody = try program(
+            "shopping", ["--data", device.path], environment, input: "lists\n")
+        #expect(!nobody.output.contains("Party"))
+    }
+
     @Test func loginPrintsTokenOnlyOnRequest() throws {
         let (instance, token) = try serve()
         let environment = [

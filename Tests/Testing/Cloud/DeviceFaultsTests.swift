@@ -31,6 +31,16 @@ import Testing
         _ = try await phone.save(item("a"))
     }
 
+    @Test func faultThatHappensNoTimesIsNone() async throws {
+        let phone = try await database("phone")
+        let faults = cloud.faults(on: "phone")
+        faults.nextRequests(0, .dropConnectionBeforeCommit)
+        faults.next(0, of: RecordsModify.self, .answer(.badRequest))
+        #expect(faults.isEmpty)
+        _ = try await phone.save(zone)
+        _ = try await phone.save(item("a"))
+    }
+
     /// Cuts the device off when the download of an asset begins.
     private struct CuttingTransport: PassingTransport {
         let inner: any AccountTransport

@@ -48,13 +48,41 @@ extension ShoppingStore {
     /// - Parameter sendingFirst: sends what is pending, and throws without removing anything if that fails; otherwise
     ///   unsent changes are lost.
     /// - Returns: how many changes were not sent.
+    /// - Throws: ``SessionNotEnded`` when all this is done, but the service could not be told; otherwise the error of the
+    ///   cache, and then nothing is removed.
     @discardableResult
     public func signOut(sendingFirst: Bool) async throws -> Int {
-        let unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
+        let wasRunning = try await cache.status().isRunning
+        let unsent: [UnsentChange]
+        do {
+            unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
+        } catch {
+            // Nothing is removed, and the user goes on; the cache may have stopped before it refused.
+            if wasRunning { await cache.start() }
+            throw error
+        }
         try activity.removeEverything()
         listsByID = [:]
         try await close()
-        if container.connection.signedInUserRecordName != nil { try await container.signOut() }
+        if container.connection.signedInUserRecordName != nil {
+            do {
+                try await container.signOut()
+            } catch let error as CKError {
+                // The user is signed out on this device.
+                throw SessionNotEnded(unsentCount: unsent.count, cause: error)
+            }
+        }
         return unsent.count
+    }
+
+    /// The lists are removed from this device and the user is signed out on it, but the service was not told.
+    public struct SessionNotEnded: Error, CustomStringConvertible {
+        /// How many changes were not sent.
+        public let unsentCount: Int
+        let cause: CKError
+
+        public var description: String {
+            "The service was not told of the sign-out: \(cause.localizedDescription)"
+        }
     }
 }

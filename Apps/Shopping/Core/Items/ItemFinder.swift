@@ -37,7 +37,8 @@ public struct ItemFinder: Sendable {
     }
 
     private func item(number: Int) throws(NotFound) -> ShoppingItem {
-        guard numberedIDs.indices.contains(number - 1) else {
+        // The smallest integer has none before it.
+        guard numberedIDs.indices.contains(number &- 1) else {
             throw NotFound(
                 description: numberedIDs.isEmpty
                     ? "The items were not shown yet; type show, which numbers them."

@@ -13,7 +13,7 @@ extension ShoppingStore {
     public func setPicture(
         _ file: URL, of itemID: String, in listID: ListID
     ) async throws {
-        guard let known = listsByID[listID] else { throw UnknownList(listID: listID) }
+        let known = try knownList(listID)
         let writer = writer(of: listID)
         let entry = writer.picture(
             itemID, id: newID(), at: known.journal.editTime(nowMilliseconds: clock()))

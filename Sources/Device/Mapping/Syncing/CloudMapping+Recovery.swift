@@ -51,31 +51,33 @@ extension CloudMapping {
         do {
             state.withLock { $0.laterFailure = nil }
             try await syncEntities()
-            let failure = endRecovery()
-            if failure == nil { log.debug("connection recovered") }
-            return failure
+            return endRecovery()
         } catch let error as CKError where error.mayPass {
             return Task.isCancelled ? nil : error
         } catch {
-            // Another attempt would fail in the same way, and no caller gets the error.
-            guard !Task.isCancelled else { return nil }
-            log.error(
-                "the sync after a lost connection failed and is not repeated; sync again once the cause is removed",
-                metadata: ["error": "\(error)"])
-            state.withLock { $0.recovery = nil }
-            return nil
+            // Another attempt would fail in the same way, and no caller gets the error: it is logged.
+            return endRecovery(after: error)
         }
     }
 
     /// Ends the recovery after its sync, unless something failed meanwhile.
     ///
+    /// - Parameter error: why the sync failed, if it did.
     /// - Returns: the failure after which another sync is needed.
-    private func endRecovery() -> CKError? {
+    private func endRecovery(after error: (any Error)? = nil) -> CKError? {
         state.withLock { state in
             // `networkIsBack()` has ended it.
             guard !Task.isCancelled else { return nil }
-            if state.laterFailure == nil { state.recovery = nil }
-            return state.laterFailure
+            guard state.laterFailure == nil else { return state.laterFailure }
+            if let error {
+                log.error(
+                    "the sync after a lost connection failed and is not repeated; sync again once the cause is removed",
+                    metadata: ["error": "\(error)"])
+            } else {
+                log.debug("connection recovered")
+            }
+            state.recovery = nil
+            return nil
         }
     }
 }

@@ -55,6 +55,43 @@ struct SessionTests {
         #expect(try await session.make("Groceries") == "The list Groceries is made and open.")
     }
 
+    /// The user goes on with the lists, which still sync.
+    @Test func refusedSignOutDoesNotEndSyncing() async throws {
+        defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
+        let phone = try await world.open("phone", user: world.alice)
+        let weekly = try await phone.create(title: "Groceries")
+        // More than fits into a record.
+        let itemID = String(repeating: "much ", count: 300_000)
+        try await phone.perform([.note(itemID: itemID, text: "much")], in: weekly)
+        await phone.start()
+        let session = try await session(phone, user: world.alice)
+        let refusal = await #expect(throws: CannotDo.self) { try await session.signOut("") }
+        #expect(
+            refusal?.description.hasPrefix("Nothing is removed: the service refused 1 change. ")
+                == true)
+        #expect(try await phone.status().isRunning)
+        try await phone.close()
+    }
+
+    /// It has no integer before it, which would end the process.
+    @Test func smallestIntegerIsTheNumberOfNothing() async throws {
+        await #expect(processExitsWith: .success) {
+            let tests = try SessionTests()
+            let user = tests.world.alice
+            defer { try? FileManager.default.removeItem(atPath: tests.path + user) }
+            let phone = try await tests.world.open("phone", user: user)
+            let weekly = try await phone.create(title: "Groceries")
+            let session = try await tests.session(phone, user: user)
+            await session.open(weekly)
+            let number = String(Int.min)
+            for command in [
+                Command.tick(number), .undo(number), .open(list: number), .dismiss(number),
+            ] {
+                await #expect(throws: (any Error).self) { try await session.answer(to: command) }
+            }
+        }
+    }
+
     /// A person who joins while the list of people is shown takes no number that was shown.
     @Test func shownNumberKeepsItsPersonWhenAnotherJoins() async throws {
         defer { try? FileManager.default.removeItem(atPath: path + world.alice) }
