@@ -44,7 +44,7 @@ import Testing
         let out = try program(
             "shopping", ["sign-out", "--anyway", "--data", device.path], environment)
         #expect(out.status == 0 && out.output.contains("You are signed out."))
-        #expect(out.output.contains("The service was not told of the sign-out"))
+        #expect(out.output.contains("The service was not notified of the sign-out"))
         let nobody = try program(
             "shopping", ["--data", device.path], environment, input: "lists\n")
         #expect(!nobody.output.contains("Party"))

@@ -75,14 +75,14 @@ extension ShoppingStore {
         return unsent.count
     }
 
-    /// The lists are removed from this device and the user is signed out on it, but the service was not told.
+    /// The lists are removed from this device and the user is signed out on it, but the service was not notified.
     public struct SessionNotEnded: Error, CustomStringConvertible {
         /// How many changes were not sent.
         public let unsentCount: Int
         let cause: CKError
 
         public var description: String {
-            "The service was not told of the sign-out: \(cause.localizedDescription)"
+            "The service was not notified of the sign-out: \(cause.localizedDescription)"
         }
     }
 }
