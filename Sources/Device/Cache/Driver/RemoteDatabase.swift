@@ -114,6 +114,20 @@ extension RemoteDatabase {
     package var hasAccount: Bool { true }
     package var cloudDatabase: CKDatabase? { nil }
 
+    /// Fetches records with one request, or in halves if the service refuses so many.
+    package func recordsInHalves(
+        _ ids: [RecordID]
+    ) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
+        do {
+            return try await records(ids)
+        } catch let failure as SyncFailure where failure.code == .limitExceeded && ids.count > 1 {
+            // The same records again, in smaller requests.
+            let half = ids.count / 2
+            let first = try await recordsInHalves(Array(ids.prefix(half)))
+            return first + (try await recordsInHalves(Array(ids.dropFirst(half))))
+        }
+    }
+
     // Defaults for services without these tokens and versions.
 
     package func databaseChanges(

@@ -29,7 +29,7 @@ extension SyncDriver {
         guard !ids.isEmpty else { return nil }
         var found = ZonePage(fetched: [], token: "")
         var missing: [RecordID] = []
-        for (id, result) in zip(ids, try await records(ids)) {
+        for (id, result) in zip(ids, try await remote.recordsInHalves(ids)) {
             switch result {
             case .success(.some(let record)): found.records.append(.record(record))
             case .success(.none): missing.append(id)
@@ -42,19 +42,5 @@ extension SyncDriver {
         }
         try store.forgetUnreadable(missing)
         return found
-    }
-
-    /// Fetches records with one request, or in halves if the service refuses so many.
-    private func records(
-        _ ids: [RecordID]
-    ) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
-        do {
-            return try await remote.records(ids)
-        } catch let failure as SyncFailure where failure.code == .limitExceeded && ids.count > 1 {
-            // The same records again, in smaller requests.
-            let half = ids.count / 2
-            let first = try await records(Array(ids.prefix(half)))
-            return first + (try await records(Array(ids.dropFirst(half))))
-        }
     }
 }

@@ -71,7 +71,7 @@ extension CloudCache {
                 guard try await file.disk.read({ try store.isOpen(to: user) }) else {
                     throw CacheError.otherUser(ofFileAt: file.path)
                 }
-                answers = try await serviceVersions(of: asked, from: remote)
+                answers = try await remote.recordsInHalves(asked)
             } catch let failure as SyncFailure {
                 throw CacheError(
                     .notSynced,
@@ -102,21 +102,6 @@ extension CloudCache {
                 "The service's versions of some of the records were not fetched (of \(ids.count));"
                     + " nothing is lost. Try again later.",
                 failure: failure)
-        }
-    }
-
-    /// Fetches records with one request, or in halves if the service refuses so many.
-    private func serviceVersions(
-        of ids: [RecordID], from remote: any RemoteDatabase
-    ) async throws -> [Result<RecordSnapshot?, SyncFailure>] {
-        do {
-            return try await remote.records(ids)
-        } catch let failure as SyncFailure where failure.code == .limitExceeded && ids.count > 1 {
-            // The same records again, in smaller requests.
-            let half = ids.count / 2
-            let first = try await serviceVersions(of: Array(ids.prefix(half)), from: remote)
-            let second = try await serviceVersions(of: Array(ids.dropFirst(half)), from: remote)
-            return first + second
         }
     }
 

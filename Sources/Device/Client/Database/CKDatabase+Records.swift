@@ -43,6 +43,21 @@ extension CKDatabase {
         byItem(try await session.records(for: recordIDs, desiredKeys: desiredKeys))
     }
 
+    /// Fetches records with one request, or in halves if the service refuses so many.
+    package func recordsInHalves(
+        for recordIDs: [CKRecord.ID]
+    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
+        do {
+            return try await records(for: recordIDs)
+        } catch let error as CKError where error.contains(.limitExceeded) && recordIDs.count > 1 {
+            // The same records again, in smaller requests.
+            let half = recordIDs.count / 2
+            let first = try await recordsInHalves(for: Array(recordIDs.prefix(half)))
+            let second = try await recordsInHalves(for: Array(recordIDs.dropFirst(half)))
+            return first.merging(second) { $1 }
+        }
+    }
+
     /// The result of each record that was to be saved or deleted, by ID.
     public typealias RecordModifications = (
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>],

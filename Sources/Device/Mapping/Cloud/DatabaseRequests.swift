@@ -17,7 +17,7 @@ struct DatabaseRequests: Sendable {
         var found = NamedRecords()
         var lacking: [String] = []
         for batch in names.chunks(ofCount: Self.largestBatch) {
-            for (id, result) in try await results(for: batch.map(id), from: database) {
+            for (id, result) in try await database.recordsInHalves(for: batch.map(id)) {
                 do {
                     found.records[id.recordName] = try result.get()
                 } catch let error as CKError where error.isNotFound {
@@ -34,21 +34,6 @@ struct DatabaseRequests: Sendable {
         }
         found.add(try await withoutFiles(lacking))
         return found
-    }
-
-    /// Fetches records with one request, or in halves if the service refuses so many.
-    private func results(
-        for ids: [CKRecord.ID], from database: CKDatabase
-    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-        do {
-            return try await database.records(for: ids)
-        } catch let error as CKError where error.contains(.limitExceeded) && ids.count > 1 {
-            // The same records again, in smaller requests.
-            let half = ids.count / 2
-            let first = try await results(for: Array(ids.prefix(half)), from: database)
-            let second = try await results(for: Array(ids.dropFirst(half)), from: database)
-            return first.merging(second) { result, _ in result }
-        }
     }
 
     /// Fetches records whose files the service has lost, without the files, so that they do not keep other records from

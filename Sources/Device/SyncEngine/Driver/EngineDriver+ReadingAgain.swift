@@ -24,7 +24,7 @@ extension EngineDriver {
         for start in stride(from: 0, to: ids.count, by: Self.recordsPerRequest) {
             let batch = ids[start..<min(start + Self.recordsPerRequest, ids.count)]
                 .map { CKRecord.ID($0) }
-            let results = try await records(for: batch, group: group)
+            let results = try await ask(group: group) { try await $0.recordsInHalves(for: batch) }
             for id in batch {
                 switch results[id] {
                 case nil: continue
@@ -41,21 +41,6 @@ extension EngineDriver {
             }
         }
         return again
-    }
-
-    /// Fetches records with one request, or in halves if the service refuses so many.
-    private func records(
-        for ids: [CKRecord.ID], group: CKOperationGroup?
-    ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
-        do {
-            return try await ask(group: group) { try await $0.records(for: ids) }
-        } catch let error as CKError where error.code == .limitExceeded && ids.count > 1 {
-            // The same records again, in smaller requests.
-            let half = ids.count / 2
-            let first = try await records(for: Array(ids.prefix(half)), group: group)
-            let second = try await records(for: Array(ids.dropFirst(half)), group: group)
-            return first.merging(second) { $1 }
-        }
     }
 
     /// Notes the records of a page that cannot be read, and forgets those that it has and those that are gone.

@@ -9,6 +9,21 @@ import Testing
 
 /// Records that this version of the app cannot read keep no others from an engine.
 @Suite(.timeLimit(.minutes(20))) struct EngineUnreadableRecordTests {
+    /// A phone that has sent "a" and "b", and a tablet that could not read some of them and now has a newer app.
+    private func devices(
+        _ cloud: TestCloud, unreadable names: Set<String>
+    ) async throws -> (phone: EngineApp, tablet: SwitchableDevice) {
+        let (_, phone) = try await SwitchableDevice.sentAndReceived(
+            ["a": "1", "b": "1"], to: cloud)
+        let tablet = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        tablet.transport.setUnreadable(names)
+        await #expect(throws: CKError.self) { try await tablet.app.engine.fetchChanges() }
+        #expect(Set(tablet.app.texts.keys) == Set(["a", "b"]).subtracting(names))
+        tablet.transport.setUnreadable([])
+        tablet.app.restart()
+        return (phone, tablet)
+    }
+
     @Test func unreadableRecordIsReadByANewerApp() async throws {
         let cloud = TestCloud()
         let (_, phone) = try await SwitchableDevice.sentAndReceived(
@@ -86,15 +101,8 @@ import Testing
     /// The service takes fewer records in a request than the device asks for.
     @Test func recordsAreReadAgainInSmallerRequests() async throws {
         let cloud = TestCloud()
-        let (_, phone) = try await SwitchableDevice.sentAndReceived(
-            ["a": "1", "b": "1"], to: cloud)
-        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let (phone, device) = try await devices(cloud, unreadable: ["a", "b"])
         let tablet = device.app
-        device.transport.setUnreadable(["a", "b"])
-        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
-        #expect(tablet.texts.isEmpty)
-        device.transport.setUnreadable([])
-        tablet.restart()
         cloud.faults(on: "tablet").next(
             of: RecordsLookup.self, .answer(.badRequest, frameworkCode: .limitExceeded))
         try await tablet.engine.fetchChanges()
@@ -105,14 +113,8 @@ import Testing
     /// The zone is busy when the record is requested: it does not count as tried.
     @Test func recordOfABusyZoneIsReadAgainLater() async throws {
         let cloud = TestCloud()
-        let (_, phone) = try await SwitchableDevice.sentAndReceived(
-            ["a": "1", "b": "1"], to: cloud)
-        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let (phone, device) = try await devices(cloud, unreadable: ["a"])
         let tablet = device.app
-        device.transport.setUnreadable(["a"])
-        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
-        device.transport.setUnreadable([])
-        tablet.restart()
         device.transport.refuseNextRecords(ServiceError(.zoneBusy, "The zone is busy."))
         let error = await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
         #expect(error?.code == .zoneBusy)
@@ -124,14 +126,8 @@ import Testing
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let cloud = TestCloud()
-        let (_, phone) = try await SwitchableDevice.sentAndReceived(
-            ["a": "1", "b": "1"], to: cloud)
-        let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
+        let (phone, device) = try await devices(cloud, unreadable: ["a"])
         let tablet = device.app
-        device.transport.setUnreadable(["a"])
-        await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
-        device.transport.setUnreadable([])
-        tablet.restart()
         // After an expired token the engine fetches again at once.
         cloud.faults(on: "tablet").next(
             of: ChangesZone.self, .answer(.badRequest, frameworkCode: .changeTokenExpired))
