@@ -53,6 +53,15 @@ import Testing
         }
     }
 
+    /// Expects that a body finds one file, and then none.
+    private func expectRemoval(
+        limitBytes: Int64? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: @escaping @Sendable (CloudCache, FaultyTransport) async throws -> [[String]]
+    ) async throws {
+        let found = try await run(limitBytes: limitBytes, body)
+        #expect(found.map(\.count) == [1, 0], sourceLocation: sourceLocation)
+    }
+
     /// The names of the files in the folder.
     private func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -71,6 +80,23 @@ import Testing
     private func photo(in cache: CloudCache) async throws -> CKAsset? {
         let photo: CKAsset? = try await cache.record(for: id)?["image"]
         return photo?.fileURL == nil ? nil : photo
+    }
+
+    /// Shows the photo for a time, and releases it.
+    ///
+    /// - Parameter begin: Runs as soon as the photo is shown.
+    /// - Returns: The names of the files before the release, and five seconds after it.
+    private func showPhoto(
+        in cache: CloudCache, seconds: Double, _ begin: () async throws -> Void
+    ) async throws -> [[String]] {
+        var shown = try await photo(in: cache)
+        try await begin()
+        try await world.pass(seconds: seconds)
+        let kept = try names()
+        withExtendedLifetime(shown) {}
+        shown = nil
+        try await world.pass(seconds: 5)
+        return [kept, try names()]
     }
 
     /// Sends a record with a photo, removes the file here, and begins to download it.
@@ -98,23 +124,15 @@ import Testing
 
     /// The app shows the photo while its record is deleted.
     @Test func fileIsRemovedOnceTheAppReleasesIt() async throws {
-        let found = try await run { cache, _ in
+        try await expectRemoval { cache, _ in
             try await save(in: cache)
-            var shown = try await photo(in: cache)
-            try await cache.delete(id)
-            try await world.pass(seconds: 5)
-            let kept = try names()
-            withExtendedLifetime(shown) {}
-            shown = nil
-            try await world.pass(seconds: 5)
-            return [kept, try names()]
+            return try await showPhoto(in: cache, seconds: 5) { try await cache.delete(id) }
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 
     /// The first file was copied, and the second one cannot be read.
     @Test func copyOfARecordThatIsNotSavedIsRemoved() async throws {
-        let found = try await run { cache, _ in
+        try await expectRemoval { cache, _ in
             let photo = FileManager.default.temporaryDirectory
                 .appendingPathComponent(UUID().uuidString)
             try CloudDevice.bytes("a").write(to: photo)
@@ -127,12 +145,11 @@ import Testing
             try await world.pass(seconds: 5)
             return [copied, try names()]
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 
     /// The record is deleted during the download, which then fails.
     @Test func partOfADeletedRecordIsRemovedWhenItsDownloadFails() async throws {
-        let found = try await run { cache, transport in
+        try await expectRemoval { cache, transport in
             let (lookup, download) = try await heldDownload(in: cache, transport)
             transport.change { $0.cutsAfter = 1 }
             try await cache.delete(id)
@@ -144,7 +161,6 @@ import Testing
             try await world.pass(seconds: 5)
             return [begun, try names()]
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 
     /// The file would have no row. The next cache continues with the part.
@@ -161,7 +177,7 @@ import Testing
 
     /// Another process may use its path for ten minutes.
     @Test func fileAboveTheLimitIsRemovedTenMinutesAfterItsLastUse() async throws {
-        let found = try await run(limitBytes: 0) { cache, _ in
+        try await expectRemoval(limitBytes: 0) { cache, _ in
             try await save(in: cache)
             try await cache.sync()
             try await world.pass(seconds: 300)
@@ -169,28 +185,20 @@ import Testing
             try await world.pass(seconds: 400)
             return [kept, try names()]
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 
     /// The app shows the photo for longer than ten minutes.
     @Test func fileAboveTheLimitIsRemovedOnceTheAppReleasesIt() async throws {
-        let found = try await run(limitBytes: 0) { cache, _ in
+        try await expectRemoval(limitBytes: 0) { cache, _ in
             try await save(in: cache)
             try await cache.sync()
-            var shown = try await photo(in: cache)
-            try await world.pass(seconds: 900)
-            let kept = try names()
-            withExtendedLifetime(shown) {}
-            shown = nil
-            try await world.pass(seconds: 5)
-            return [kept, try names()]
+            return try await showPhoto(in: cache, seconds: 900) {}
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 
     /// Something else is in the folder's place for a while.
     @Test func failedRemovalIsTriedAgain() async throws {
-        let found = try await run { cache, _ in
+        try await expectRemoval { cache, _ in
             try await save(in: cache)
             try await cache.delete(id)
             let aside = folder.appendingPathExtension("aside")
@@ -203,6 +211,5 @@ import Testing
             try await world.pass(seconds: 60)
             return [left, try names()]
         }
-        #expect(found.map(\.count) == [1, 0])
     }
 }

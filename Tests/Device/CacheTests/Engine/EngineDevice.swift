@@ -56,6 +56,17 @@ final class EngineDevice {
         return (phone, tablet)
     }
 
+    /// A phone that has deleted the record "a" and created it again, and a tablet. Only the deletion was sent.
+    static func pairWithRecreatedRecord(
+        _ cloud: TestCloud
+    ) async throws -> (phone: EngineDevice, tablet: EngineDevice) {
+        let (phone, tablet) = try await pair(cloud, ["a": "1"])
+        try phone.delete("a")
+        try await phone.engine.sendChanges()
+        try phone.save("a", "new")
+        return (phone, tablet)
+    }
+
     /// An engine that continues from the store's state.
     static func engine(
         _ container: CKContainer, _ store: EngineStore, _ isAutomatic: Bool
@@ -75,6 +86,11 @@ final class EngineDevice {
         cache = try CloudCache(path: path, container: container, resolver: resolver)
         store = try EngineStore(cache)
         engine = try Self.engine(container, store, isAutomatic)
+    }
+
+    /// The file's cache in another process.
+    func otherCache() throws -> CloudCache {
+        try CloudCache(path: path, container: container, resolver: resolver)
     }
 
     func save(_ name: String, _ text: String) throws {
@@ -120,5 +136,18 @@ final class EngineDevice {
         cloud.faults(on: "phone").next(of: RecordsModify.self, effect)
         try save(name, "1")
         await #expect(throws: CKError.self) { try await engine.sendChanges() }
+    }
+
+    /// Expects that neither device has a record after the other one has deleted this one.
+    func expectNoRecords(
+        afterDeletionOf name: String, by other: EngineDevice,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try other.delete(name)
+        try await other.sync()
+        for app in [self, other] { try await app.sync() }
+        for app in [self, other] {
+            #expect(try app.texts().isEmpty, sourceLocation: sourceLocation)
+        }
     }
 }

@@ -119,39 +119,27 @@ import Testing
 
     @Test func unansweredRecreatedRecordDeletedElsewhereStaysDeleted() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
-        try phone.delete("a")
-        try await phone.engine.sendChanges()
-        try phone.save("a", "new")
+        let (phone, tablet) = try await EngineDevice.pairWithRecreatedRecord(cloud)
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
         // The sync whose answer is lost fails.
         for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "new"])
-        try tablet.delete("a")
-        try await tablet.sync()
-        for app in [phone, tablet] { try await app.sync() }
-        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+        try await phone.expectNoRecords(afterDeletionOf: "a", by: tablet)
     }
 
     /// A record that was recreated under the name of a deleted one waits for the zone's changes here too: after a lost
     /// answer it would be unknown which of the two another device deleted.
     @Test func recreatedRecordWaitsForItsPredecessorsDeletion() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
-        try phone.delete("a")
-        try await phone.engine.sendChanges()
-        try phone.save("a", "new")
+        let (phone, tablet) = try await EngineDevice.pairWithRecreatedRecord(cloud)
         cloud.faults(on: "phone").next(of: RecordsModify.self, .dropConnectionAfterCommit)
         // Nothing can be sent before a fetch.
         try? await phone.engine.sendChanges()
         #expect(!cloud.faults(on: "phone").isEmpty)  // The sync whose answer is lost fails.
         for _ in 0..<3 where !cloud.faults(on: "phone").isEmpty { try? await phone.sync() }
         try await tablet.sync()
-        try tablet.delete("a")
-        try await tablet.sync()
-        for app in [phone, tablet] { try await app.sync() }
-        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+        try await phone.expectNoRecords(afterDeletionOf: "a", by: tablet)
     }
 
     /// The record is recreated before the engine has sent its deletion, and another device deletes the new one.
@@ -176,10 +164,7 @@ import Testing
             try await tablet.sync()
         }
         #expect(try tablet.texts() == ["a": "new"])
-        try tablet.delete("a")
-        try await tablet.sync()
-        for app in [phone, tablet] { try await app.sync() }
-        for app in [phone, tablet] { #expect(try app.texts().isEmpty) }
+        try await phone.expectNoRecords(afterDeletionOf: "a", by: tablet)
         #expect(try await phone.cache.pendingRecordIDs().isEmpty)
     }
 
@@ -208,10 +193,7 @@ import Testing
     /// The record waits for the former one's deletion, which a missing zone cannot report.
     @Test func recordRecreatedInMissingZoneIsSentIntoTheRecreatedZone() async throws {
         let cloud = TestCloud()
-        let (phone, tablet) = try await EngineDevice.pair(cloud, ["a": "1"])
-        try phone.delete("a")
-        try await phone.engine.sendChanges()
-        try phone.save("a", "new")
+        let (phone, tablet) = try await EngineDevice.pairWithRecreatedRecord(cloud)
         cloud.faults(on: "phone").next(of: ChangesZone.self, .answer(.zoneNotFound))
         // The engine reports the zone, or retries later.
         try? await phone.engine.fetchChanges()

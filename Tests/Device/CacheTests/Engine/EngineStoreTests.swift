@@ -112,8 +112,7 @@ import Testing
         let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         // It removes the file at its end.
         defer { withExtendedLifetime(phone) {} }
-        let cache = try CloudCache(
-            path: phone.path, container: phone.container, resolver: FieldWise())
+        let cache = try phone.otherCache()
         let store = try EngineStore(cache)
         let engine = try EngineDevice.engine(phone.container, store, false)
         #expect((store.failure as? CacheError)?.code == .inUse)
@@ -156,15 +155,21 @@ import Testing
         #expect(try phone.texts() == ["a": "1", "b": "1"])
     }
 
+    /// A phone with an engine, its link to the service, and a tablet whose records it has fetched.
+    private func linkedPair(
+        _ cloud: RealService, _ texts: KeyValuePairs<String, String>
+    ) async throws -> (link: ServiceLink, phone: EngineDevice, tablet: Device) {
+        let link = ServiceLink(cloud)
+        let phone = try EngineDevice(link.connection())
+        let tablet = try await Device.synced(cloud, texts)
+        try await phone.sync()
+        return (link, phone, tablet)
+    }
+
     /// Whether the record was saved stays open, so it is not sent again before its deletion is fetched.
     @Test func changeWhoseAnswerCameWithoutTheLockIsUnanswered() async throws {
         let cloud = RealService()
-        let link = ServiceLink(cloud)
-        let phone = try EngineDevice(link.connection())
-        let tablet = try Device(cloud)
-        try tablet.save("a", "1")
-        try await tablet.sync()
-        try await phone.sync()
+        let (link, phone, tablet) = try await linkedPair(cloud, ["a": "1"])
         try phone.save("b", "1")
         let cache = phone.cache
         let next = Mutex<EngineStore?>(nil)
@@ -213,8 +218,7 @@ import Testing
         let (phone, _) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         // It removes the file at its end.
         defer { withExtendedLifetime(phone) {} }
-        let other = try CloudCache(
-            path: phone.path, container: phone.container, resolver: FieldWise())
+        let other = try phone.otherCache()
         let error = await #expect(throws: CacheError.self) { try await other.sync() }
         #expect(error?.code == .notSynced)
         try phone.cache.close()
@@ -227,13 +231,10 @@ import Testing
         // It removes the file at its end.
         defer { withExtendedLifetime(phone) {} }
         try phone.cache.close()
-        func open() throws -> CloudCache {
-            try CloudCache(path: phone.path, container: phone.container, resolver: FieldWise())
-        }
-        let cache = try open()
+        let cache = try phone.otherCache()
         var store: EngineStore? = try EngineStore(cache)
         try await cache.sync()
-        let other = try open()
+        let other = try phone.otherCache()
         let second = try EngineStore(other)
         #expect((second.failure as? CacheError)?.code == .inUse)
         #expect(throws: CacheError.self) { try second.takeLock() }
@@ -251,14 +252,9 @@ import Testing
     /// Others of its zone are fetched and sent.
     @Test func unreadableRecordIsReadByANewerApp() async throws {
         let cloud = RealService()
-        let link = ServiceLink(cloud)
-        let phone = try EngineDevice(link.connection())
-        let tablet = try Device(cloud)
-        for text in ["1", "2"] {
-            for name in ["a", "b"] { try tablet.save(name, text) }
-            try await tablet.sync()
-            if text == "1" { try await phone.sync() }
-        }
+        let (link, phone, tablet) = try await linkedPair(cloud, ["a": "1", "b": "1"])
+        for name in ["a", "b"] { try tablet.save(name, "2") }
+        try await tablet.sync()
         link.setUnreadable(["a"])
         await #expect(throws: CKError.self) { try await phone.engine.fetchChanges() }
         #expect(try phone.texts() == ["a": "1", "b": "2"])
@@ -281,12 +277,7 @@ import Testing
     /// A fetch without a token shows what was deleted; the record that cannot be read was not.
     @Test func fullFetchKeepsAnUnreadableRecord() async throws {
         let cloud = RealService()
-        let link = ServiceLink(cloud)
-        let phone = try EngineDevice(link.connection())
-        let tablet = try Device(cloud)
-        for name in ["a", "b"] { try tablet.save(name, "1") }
-        try await tablet.sync()
-        try await phone.sync()
+        let (link, phone, tablet) = try await linkedPair(cloud, ["a": "1", "b": "1"])
         try tablet.save("a", "2")
         try tablet.delete("b")
         try await tablet.sync()
@@ -299,12 +290,7 @@ import Testing
     /// The service refuses the edit, whose base is an earlier version, and the app cannot read the record of the answer.
     @Test func editOfAnUnreadableRecordIsSetAside() async throws {
         let cloud = RealService()
-        let link = ServiceLink(cloud)
-        let phone = try EngineDevice(link.connection())
-        let tablet = try Device(cloud)
-        try tablet.save("a", "1")
-        try await tablet.sync()
-        try await phone.sync()
+        let (link, phone, tablet) = try await linkedPair(cloud, ["a": "1"])
         try tablet.save("a", "2")
         try await tablet.sync()
         link.setUnreadable(["a"])
