@@ -20,6 +20,16 @@ import Testing
         }
     }
 
+    /// The cache of another process with a device's file, and its link to the service.
+    private func otherProcess(
+        with phone: Device, _ cloud: RealService
+    ) throws -> (link: ServiceLink, cache: CloudCache) {
+        let link = ServiceLink(cloud)
+        let cache = try CloudCache(
+            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        return (link, cache)
+    }
+
     @Test func signOutSendsPendingChangesAndRemovesAllUntilNextSignIn() async throws {
         let cloud = TestCloud()
         let phone = try await CloudDevice(cloud, "phone")
@@ -151,9 +161,7 @@ import Testing
     @Test func otherProcessSyncingDuringSignOutIsHalted() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        let link = ServiceLink(cloud)
-        let other = try CloudCache(
-            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        let (link, other) = try otherProcess(with: phone, cloud)
         link.duringNextDatabasePage { try await phone.cache.signOut(.remove) }
         let error = await #expect(throws: CacheError.self) { try await other.sync() }
         guard case .account = error?.haltReason else {
@@ -177,9 +185,7 @@ import Testing
         let tablet = try await Device.synced(cloud, ["a": "1"])
         let phone = try Device(cloud)
         try await phone.sync()
-        let link = ServiceLink(cloud)
-        let other = try CloudCache(
-            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        let (link, other) = try otherProcess(with: phone, cloud)
         try tablet.save("b", "1")
         try await tablet.sync()
         link.duringNextPage {
@@ -200,9 +206,7 @@ import Testing
     @Test func saveAnsweredAfterASignOutIsNotMissingInTheNextUsersZone() async throws {
         let cloud = RealService()
         let phone = try await Device.synced(cloud, ["a": "1"])
-        let link = ServiceLink(cloud)
-        let other = try CloudCache(
-            path: phone.path, remotes: [link.connection().remote()], settings: .quick)
+        let (link, other) = try otherProcess(with: phone, cloud)
         try phone.save("b", "1")
         link.duringNextSend {
             try await phone.cache.signOut(.remove)

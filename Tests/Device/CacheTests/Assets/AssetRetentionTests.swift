@@ -21,12 +21,10 @@ import Testing
     }
 
     @Test func policyDownloadsFilesWithTheirRecords() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        var settings = AssetSettings()
-        settings.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
-        settings.setPolicy(.under(bytes: 2_000), forField: "image", ofType: "Photo")
-        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        let (phone, tablet) = try await CloudDevice.pair {
+            $0.setPolicy(.always, forField: "thumbnail", ofType: "Photo")
+            $0.setPolicy(.under(bytes: 2_000), forField: "image", ofType: "Photo")
+        }
         try phone.savePhoto("small", content("small", 2_000))
         try phone.savePhoto("large", content("large", 2_001))
         try phone.savePhoto("large", content("thumbnail", 5_000), field: "thumbnail")
@@ -41,11 +39,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20))) func runningLoopDownloadsPolicyFiles() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        var settings = AssetSettings()
-        settings.policy = .always
-        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        let (phone, tablet) = try await CloudDevice.pair { $0.policy = .always }
         // The download is cut once, and continues by itself.
         tablet.transport.change { $0.cutsAfter = 400_000 }
         var transfers = tablet.cache.assetTransfers().makeAsyncIterator()
@@ -69,11 +63,7 @@ import Testing
 
     /// The stop still waits for the first loop when the next one downloads a file.
     @Test(.timeLimit(.minutes(20))) func downloadOfALoopStartedDuringStopContinues() async throws {
-        let cloud = TestCloud()
-        let phone = try await CloudDevice(cloud, "phone")
-        var settings = AssetSettings()
-        settings.policy = .always
-        let tablet = try await CloudDevice(cloud, "tablet", assets: settings)
+        let (phone, tablet) = try await CloudDevice.pair { $0.policy = .always }
         let cache = tablet.cache
         try phone.savePhoto("a", content("a", 900_000))
         try await phone.cache.sync()

@@ -17,6 +17,25 @@ import Testing
         return (cloud, phone)
     }
 
+    /// Expects that only the save of the record "b" is sent if the record is deleted while its save is in flight.
+    ///
+    /// - Parameter attempt: A sync before the one that succeeds.
+    private func expectUnsentDeletion(
+        by phone: Device, _ cloud: RealService,
+        sourceLocation: SourceLocation = #_sourceLocation, after attempt: () async -> Void
+    ) async throws {
+        let sends = phone.link.callNames.count { $0 == "send" }
+        phone.link.beforeNextSend { try phone.delete("b") }
+        await attempt()
+        try await phone.sync()
+        #expect(
+            phone.link.callNames.count { $0 == "send" } == sends + 1,
+            sourceLocation: sourceLocation)
+        #expect(
+            try await phone.cache.pendingRecordIDs().isEmpty, sourceLocation: sourceLocation)
+        #expect(try await cloud.record("b") == nil, sourceLocation: sourceLocation)
+    }
+
     @Test func saveAnswerAfterZoneDeletionDoesNotConfirmNewEdit() async throws {
         let cloud = RealService()
         let phone = try Device(cloud)
@@ -35,27 +54,18 @@ import Testing
     @Test func deletionOfANewRecordAfterRefusedRequestIsNotSent() async throws {
         let (cloud, phone) = try await synced()
         try phone.save("b", "phone's")
-        let sends = phone.link.callNames.count { $0 == "send" }
-        phone.link.beforeNextSend { try phone.delete("b") }
-        phone.link.fail("send", 0, .requestLost(SyncFailure(.serviceUnavailable)))
-        // The first attempt may end with the refusal.
-        try? await phone.cache.sync()
-        try await phone.sync()
-        #expect(phone.link.callNames.count { $0 == "send" } == sends + 1)
-        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
-        #expect(try await cloud.record("b") == nil)
+        try await expectUnsentDeletion(by: phone, cloud) {
+            phone.link.fail("send", 0, .requestLost(SyncFailure(.serviceUnavailable)))
+            // The first attempt may end with the refusal.
+            try? await phone.cache.sync()
+        }
     }
 
     @Test func deletionOfARefusedNewRecordIsNotSent() async throws {
         let (cloud, phone) = try await synced()
         let target = Reference(recordName: "missing", action: .deleteSelf)
         try phone.edit("b", ["owner": .reference(target)])
-        let sends = phone.link.callNames.count { $0 == "send" }
-        phone.link.beforeNextSend { try phone.delete("b") }
-        try await phone.sync()
-        #expect(phone.link.callNames.count { $0 == "send" } == sends + 1)
-        #expect(try await phone.cache.pendingRecordIDs().isEmpty)
-        #expect(try await cloud.record("b") == nil)
+        try await expectUnsentDeletion(by: phone, cloud) {}
     }
 
     /// A recreated record is not sent until the zone's changes have reported the former one's deletion, and neither are

@@ -131,32 +131,31 @@ import Testing
         #expect(try await phone.cache.zoneIDs().isEmpty)
     }
 
-    /// A device that recreates deleted zones, with two records.
-    private func recreatingPhone(_ cloud: RealService) async throws -> Device {
+    /// A device that recreates deleted zones, after a zone with two records was deleted and the device has synced.
+    private func recreatingPhone(
+        _ cloud: RealService, deletion: () async throws -> Void
+    ) async throws -> Device {
         var settings = SyncSettings.quick
         settings.zoneDeletionPolicy = .recreate
         let phone = try Device(cloud, settings: settings)
         for name in ["a", "b"] { try phone.save(name, "1") }
         try await phone.sync()
+        try await deletion()
+        try await phone.sync()
+        #expect(try await cloud.names() == ["a", "b"])
         return phone
     }
 
     @Test func recreatePolicyRestoresDeletedZone() async throws {
         let cloud = RealService()
-        let phone = try await recreatingPhone(cloud)
-        try await cloud.deleteZone(.list)
-        try await phone.sync()
-        #expect(try await cloud.names() == ["a", "b"])
+        let phone = try await recreatingPhone(cloud) { try await cloud.deleteZone(.list) }
         #expect(try phone.cache.store.pendingIDs(limit: 100).isEmpty)
     }
 
     /// The person removed the zone in the settings, so an app whose policy is to recreate zones is also notified.
     @Test func recreatePolicyRestoresAndReportsPurgedZone() async throws {
         let cloud = RealService()
-        let phone = try await recreatingPhone(cloud)
-        try await cloud.purgeZone(.list)
-        try await phone.sync()
-        #expect(try await cloud.names() == ["a", "b"])
+        let phone = try await recreatingPhone(cloud) { try await cloud.purgeZone(.list) }
         let reports = try await phone.cache.reports()
         let purged = reports.compactMap { report -> ZoneID? in
             guard case .zoneDeleted(let zone, .purged, let lost) = report.event, lost.isEmpty

@@ -20,6 +20,15 @@ import Testing
         return phone
     }
 
+    /// A device whose deletion of "a" was refused; the service still has "first".
+    private func refusedDeletion(_ cloud: RealService) async throws -> Device {
+        let phone = try await Device.synced(cloud, ["a": "first"])
+        cloud.refuse("a", SyncFailure(.permissionFailure))
+        try phone.delete("a")
+        try await phone.sync()
+        return phone
+    }
+
     @Test func discardedEditRestoresTheServiceVersion() async throws {
         let cloud = RealService()
         let phone = try await refused(cloud)
@@ -70,10 +79,7 @@ import Testing
 
     @Test func discardedDeletionRestoresTheRecord() async throws {
         let cloud = RealService()
-        let phone = try await Device.synced(cloud, ["a": "first"])
-        cloud.refuse("a", SyncFailure(.permissionFailure))
-        try phone.delete("a")
-        try await phone.sync()
+        let phone = try await refusedDeletion(cloud)
         #expect(try await phone.cache.attentionItems().map(\.kind) == [.delete])
         try await phone.cache.discardAttentionItems(phone.cache.attentionItems())
         #expect(try phone.text("a") == "first")
@@ -148,10 +154,7 @@ import Testing
     /// The answer is slow, and meanwhile a fetch returns a later version, which no later fetch returns again.
     @Test func versionFetchedDuringLookupIsNotOverwritten() async throws {
         let cloud = RealService()
-        let phone = try await Device.synced(cloud, ["a": "first"])
-        cloud.refuse("a", SyncFailure(.permissionFailure))
-        try phone.delete("a")
-        try await phone.sync()
+        let phone = try await refusedDeletion(cloud)
         cloud.refuseNothing()
         let items = try await phone.cache.attentionItems()
         let id = RecordID(items[0].recordID)

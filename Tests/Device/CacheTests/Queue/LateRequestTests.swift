@@ -47,6 +47,18 @@ import Testing
         return (phone, tablet, try await syncKeeping(RecordsModify.path, of: phone))
     }
 
+    /// Delivers a late request, and expects that the devices then have no other record than `a`.
+    private func expectOnlyA(
+        on devices: CloudDevice..., after handOver: @Sendable () async -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        await handOver()
+        for device in devices {
+            try await device.cache.sync()
+            #expect(try device.texts() == ["a": "1"], sourceLocation: sourceLocation)
+        }
+    }
+
     @Test func lateSaveDoesNotRestoreDeletedRecord() async throws {
         let (phone, tablet, handOver) = try await pairWithLateSave(TestCloud())
         try await phone.cache.sync()
@@ -54,11 +66,7 @@ import Testing
         #expect(try tablet.texts() == ["a": "1", "b": "1"])
         try tablet.delete("b")
         try await tablet.cache.sync()
-        await handOver()
-        for device in [phone, tablet] {
-            try await device.cache.sync()
-            #expect(try device.texts() == ["a": "1"])
-        }
+        try await expectOnlyA(on: phone, tablet, after: handOver)
     }
 
     @Test func lateZoneDeletionKeepsTheRecreatedZone() async throws {
@@ -179,10 +187,6 @@ import Testing
         try phone.restart()
         try phone.delete("b")
         try await phone.cache.sync()
-        await handOver()
-        for device in [phone, tablet] {
-            try await device.cache.sync()
-            #expect(try device.texts() == ["a": "1"])
-        }
+        try await expectOnlyA(on: phone, tablet, after: handOver)
     }
 }

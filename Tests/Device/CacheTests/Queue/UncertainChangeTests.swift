@@ -33,6 +33,17 @@ import Testing
         #expect(try phone.text(name) == text, sourceLocation: sourceLocation)
     }
 
+    /// Expects that the device's next sync keeps the record with the text "another" and leaves nothing pending.
+    private func expectNextSync(
+        by phone: Device, keepsAnother name: String, _ cloud: RealService,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await phone.sync()
+        try await expectText("another", of: name, cloud, phone, sourceLocation: sourceLocation)
+        #expect(
+            try await phone.cache.status().pendingCount == 0, sourceLocation: sourceLocation)
+    }
+
     /// A save arrived without an answer, and another device removed one of its fields: a later edit of another field
     /// must not restore that field.
     @Test func fieldOfUnansweredSaveRemovedElsewhereStaysRemoved() async throws {
@@ -229,9 +240,7 @@ import Testing
         try tablet.save("b", "another")
         try await tablet.cache.sync()
         try phone.delete("b")
-        try await phone.sync()
-        try await expectText("another", of: "b", cloud, phone)
-        #expect(try await phone.cache.status().pendingCount == 0)
+        try await expectNextSync(by: phone, keepsAnother: "b", cloud)
     }
 
     @Test func unansweredDeletionKeepsRecordRecreatedElsewhere() async throws {
@@ -244,9 +253,7 @@ import Testing
         try await tablet.cache.sync()
         try tablet.save("a", "another")
         try await tablet.cache.sync()
-        try await phone.sync()
-        try await expectText("another", of: "a", cloud, phone)
-        #expect(try await phone.cache.status().pendingCount == 0)
+        try await expectNextSync(by: phone, keepsAnother: "a", cloud)
     }
 
     @Test func deletionWinsOverFetchedEdit() async throws {
@@ -266,9 +273,7 @@ import Testing
             try await cloud.delete("a")
             try await cloud.save("a", "another")
         }
-        try await phone.sync()
-        try await expectText("another", of: "a", cloud, phone)
-        #expect(try await phone.cache.status().pendingCount == 0)
+        try await expectNextSync(by: phone, keepsAnother: "a", cloud)
         _ = tablet
     }
 

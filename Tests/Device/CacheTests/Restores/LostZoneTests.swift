@@ -28,6 +28,20 @@ import Testing
         try folder.restore()
     }
 
+    /// The phone creates a zone that the copy does not contain, and fetches nothing.
+    ///
+    /// - Parameter endpoint: One without which the phone cannot fetch.
+    private func loseUnfetchedZone(refusing endpoint: any Endpoint.Type) async throws {
+        try folder.takeCopy()
+        try await folder.run("phone") { cloud in
+            cloud.next(1_000, of: endpoint, .answer(.accessDenied))
+        } _: { phone in
+            try phone.save("a", "1")
+            await #expect(throws: CacheError.self) { try await phone.sync() }
+        }
+        try folder.restore()
+    }
+
     /// The device that syncs first recreates the zone, and the tablet sends the record that the phone has deleted.
     @Test(arguments: ["phone", "tablet"], [false, true])
     func recordDeletedBeforeRestoreStaysDeleted(first: String, isDeletionSent: Bool) async throws {
@@ -167,14 +181,7 @@ import Testing
     /// The device has only the database token of the answer to the zone's creation.
     @Test func acknowledgedButUnfetchedZoneIsRecreated() async throws {
         try await folder.sync("tablet")
-        try folder.takeCopy()
-        try await folder.run("phone") { cloud in
-            cloud.next(1_000, of: SubscriptionsModify.self, .answer(.accessDenied))
-        } _: { phone in
-            try phone.save("a", "1")
-            await #expect(throws: CacheError.self) { try await phone.sync() }
-        }
-        try folder.restore()
+        try await loseUnfetchedZone(refusing: SubscriptionsModify.self)
         // Another zone is created before anything is fetched.
         try await folder.run("phone") { phone in
             try phone.save("other", "1", zone: Self.other)
@@ -200,14 +207,7 @@ import Testing
             try await tablet.deleteZone(Self.other)
             try await tablet.sync()
         }
-        try folder.takeCopy()
-        try await folder.run("phone") { cloud in
-            cloud.next(1_000, of: ChangesDatabase.self, .answer(.accessDenied))
-        } _: { phone in
-            try phone.save("a", "1")
-            await #expect(throws: CacheError.self) { try await phone.sync() }
-        }
-        try folder.restore()
+        try await loseUnfetchedZone(refusing: ChangesDatabase.self)
         try await folder.sync("phone", "tablet")
         for device in ["phone", "tablet"] {
             try await folder.run(device) { cache in

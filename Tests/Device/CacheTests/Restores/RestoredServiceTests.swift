@@ -208,13 +208,7 @@ import Testing
         try await phone.sync()
         cloud.pass()
         try phone.save("a", "second")
-        try phone.delete("a")
-        cloud.pass()
-        try phone.save("a", "third")
-        try await phone.sync()
-        cloud.pass()
-        try tablet.delete("a")
-        for device in [tablet, phone, tablet] { try await device.sync() }
+        try await cloud.recreate("a", "third", on: phone, deletedOn: tablet)
         #expect(try await cloud.texts() == ["a": "third", "b": "2"])
         for device in [phone, tablet] {
             #expect(try device.texts() == ["a": "third", "b": "2"])
@@ -274,13 +268,7 @@ import Testing
         await #expect(throws: CacheError.self) { try await phone.cache.sync() }
         let waiting = try phone.cache.store.pendingIDs(limit: 100).map(\.name)
         #expect(waiting.contains("new"))
-        try phone.delete("new")
-        cloud.pass()
-        try phone.save("new", "anew")
-        try await phone.sync()
-        cloud.pass()
-        try tablet.delete("new")
-        for device in [tablet, phone, tablet] { try await device.sync() }
+        try await cloud.recreate("new", "anew", on: phone, deletedOn: tablet)
         #expect(try await cloud.texts()["new"] == "anew")
         for device in [phone, tablet] { #expect(try device.text("new") == "anew") }
     }

@@ -94,11 +94,7 @@ import Testing
         try await tablet.sync()
         try tablet.delete("new")
         try await tablet.sync()
-        for device in [phone, tablet] {
-            try await device.sync()
-            #expect(try device.texts() == ["a": "1"])
-        }
-        #expect(try await cloud.names() == ["a"])
+        try await cloud.expectTexts(["a": "1"], on: phone, tablet)
         // No device edited the record.
         let edits = try await phone.cache.reports().count {
             if case .editOfDeletedRecord = $0.event { true } else { false }

@@ -84,9 +84,7 @@ import Testing
 
     /// The zone was deleted and recreated since its fetch, and the device got the expiry of the zone's token first.
     @Test func recreatedZoneIsRecognizedAfterItsTokenExpired() async throws {
-        let device = try Device(RealService())
-        try device.save("a", "1")
-        try await device.cache.sync()
+        let device = try await Device.synced(RealService(), ["a": "1"])
         let store = device.cache.store
         try store.dropToken(of: .list, lastIntactVersion: 1)
         _ = try store.apply(
@@ -99,9 +97,7 @@ import Testing
 
     /// A record that is edited during a full fetch does not count as received by it.
     @Test func recordEditedDuringAFullFetchCountsAsNotReceived() async throws {
-        let device = try Device(RealService())
-        try device.save("a", "1")
-        try await device.cache.sync()
+        let device = try await Device.synced(RealService(), ["a": "1"])
         let store = device.cache.store
         try store.dropToken(of: .list, lastIntactVersion: 0)
         _ = try store.beginFetch(.list)

@@ -1,3 +1,5 @@
+import GRDB
+import StratusClient
 import StratusRecords
 import StratusSync
 import StratusTesting
@@ -59,6 +61,23 @@ extension Device {
         #expect(try await cache.zoneIDs().isEmpty, sourceLocation: sourceLocation)
     }
 
+    /// Expects that the deletion of everything fails, as the file refuses it in the shared database.
+    func expectFailedDeletionOfEverything(
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await cache.store.pool.write { database in
+            try database.execute(
+                sql: """
+                    CREATE TRIGGER refusal BEFORE INSERT ON flag
+                    WHEN NEW.database = \(CKDatabase.Scope.shared.rawValue)
+                    BEGIN SELECT RAISE(ABORT, 'Nothing of this database is deleted.'); END
+                    """)
+        }
+        await #expect(throws: (any Error).self, sourceLocation: sourceLocation) {
+            try await cache.deleteEverything(in: [.private, .shared])
+        }
+    }
+
     /// Sets some fields of an item and leaves its others.
     func edit(_ name: String, _ fields: [String: FieldValue?]) throws {
         try cache.save([
@@ -69,7 +88,45 @@ extension Device {
     }
 }
 
+extension RealService {
+    /// Expects that devices that sync one after the other have these texts, and that the service has no other records.
+    func expectTexts(
+        _ texts: [String: String], on devices: Device...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for device in devices {
+            try await device.sync()
+            #expect(try device.texts() == texts, sourceLocation: sourceLocation)
+        }
+        #expect(try await names() == texts.keys.sorted(), sourceLocation: sourceLocation)
+    }
+
+    /// One device deletes a record and creates it again, and another one deletes the former record.
+    func recreate(
+        _ name: String, _ text: String, on device: Device, deletedOn other: Device
+    ) async throws {
+        try device.delete(name)
+        pass()
+        try device.save(name, text)
+        try await device.sync()
+        pass()
+        try other.delete(name)
+        for device in [other, device, other] { try await device.sync() }
+    }
+}
+
 extension CloudDevice {
+    /// A phone, and a tablet that downloads some files by itself.
+    static func pair(
+        downloading change: (inout AssetSettings) -> Void
+    ) async throws -> (phone: CloudDevice, tablet: CloudDevice) {
+        let cloud = TestCloud()
+        let phone = try await CloudDevice(cloud, "phone")
+        var settings = AssetSettings()
+        change(&settings)
+        return (phone, try await CloudDevice(cloud, "tablet", assets: settings))
+    }
+
     /// Two devices that have records with these texts, created by the first one.
     static func pair(
         _ cloud: TestCloud, _ texts: KeyValuePairs<String, String>

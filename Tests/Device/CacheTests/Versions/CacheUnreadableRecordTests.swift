@@ -23,6 +23,12 @@ import Testing
         return (phone, tablet)
     }
 
+    /// Starts a newer version of the app, which can read all records.
+    private func updateApp(on tablet: Device) throws {
+        tablet.link.setUnreadable([])
+        try tablet.restart()
+    }
+
     private func unreadable(_ device: Device) async throws -> [String] {
         try await device.cache.reports().compactMap { report in
             guard case .recordUnreadable(let id, _) = report.event else { return nil }
@@ -45,8 +51,7 @@ import Testing
         #expect(try tablet.texts() == others.merging(["b": "3"]) { $1 })
         #expect(try await unreadable(tablet) == ["a"])
         #expect(tablet.link.callNames.count { $0 == "records" } == 1)
-        tablet.link.setUnreadable([])
-        try tablet.restart()
+        try updateApp(on: tablet)
         try await tablet.sync()
         #expect(try tablet.texts() == ["a": "2", "b": "3"])
         try tablet.restart()
@@ -106,8 +111,7 @@ import Testing
         try await phone.sync()
         tablet.link.setUnreadable(Set(names))
         try await tablet.sync()
-        tablet.link.setUnreadable([])
-        try tablet.restart()
+        try updateApp(on: tablet)
         tablet.link.fail("records", 1, .requestLost(SyncFailure(.networkUnavailable)))
         try await tablet.sync()
         #expect(try tablet.texts() == phone.texts())
@@ -118,8 +122,7 @@ import Testing
     @Test func recordOfABusyZoneIsReadAgainLater() async throws {
         let (_, tablet) = try await devices()
         try await tablet.sync()
-        tablet.link.setUnreadable([])
-        try tablet.restart()
+        try updateApp(on: tablet)
         let service = tablet.link.service
         service.refuseLookups(of: "a", SyncFailure(.zoneBusy))
         tablet.link.duringNextLookup { service.refuseLookups(of: "a", nil) }
@@ -132,8 +135,7 @@ import Testing
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let (phone, tablet) = try await devices()
         try await tablet.sync()
-        tablet.link.setUnreadable([])
-        try tablet.restart()
+        try updateApp(on: tablet)
         // As after an expired token.
         try tablet.cache.database(.private).store.dropToken(of: .list, lastIntactVersion: nil)
         tablet.link.duringNextLookup {

@@ -150,17 +150,7 @@ import Testing
         try await new.sync()
         try await old.sync()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
-        try await old.cache.file.pool.write { database in
-            try database.execute(
-                sql: """
-                    CREATE TRIGGER refusal BEFORE INSERT ON flag
-                    WHEN NEW.database = \(CKDatabase.Scope.shared.rawValue)
-                    BEGIN SELECT RAISE(ABORT, 'Nothing of this database is deleted.'); END
-                    """)
-        }
-        await #expect(throws: (any Error).self) {
-            try await old.cache.deleteEverything(in: [.private, .shared])
-        }
+        try await old.expectFailedDeletionOfEverything()
         #expect(try await old.cache.status().zonesAwaitingUpdate == 1)
     }
 

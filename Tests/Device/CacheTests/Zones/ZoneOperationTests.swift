@@ -49,17 +49,7 @@ import Testing
         let phone = try Device(cloud, otherScopes: [.shared])
         try phone.save("a", "1")
         try await phone.sync()
-        try await phone.cache.store.pool.write { database in
-            try database.execute(
-                sql: """
-                    CREATE TRIGGER refusal BEFORE INSERT ON flag
-                    WHEN NEW.database = \(CKDatabase.Scope.shared.rawValue)
-                    BEGIN SELECT RAISE(ABORT, 'Nothing of this database is deleted.'); END
-                    """)
-        }
-        await #expect(throws: (any Error).self) {
-            try await phone.cache.deleteEverything(in: [.private, .shared])
-        }
+        try await phone.expectFailedDeletionOfEverything()
         #expect(try phone.texts() == ["a": "1"])
         try await phone.cache.store.pool.write { database in
             try database.execute(sql: "DROP TRIGGER refusal")
