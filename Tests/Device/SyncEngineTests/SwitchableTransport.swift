@@ -40,6 +40,20 @@ final class SwitchableTransport: Transport {
     /// Runs before each request.
     func beforeRequests(_ body: Hook?) { hook.withLock { $0 = body } }
 
+    /// Runs a body before each further request to a path, with the request's number, from 1.
+    ///
+    /// - Returns: The count of these requests.
+    func beforeEach(
+        _ path: String, _ body: @escaping @Sendable (_ number: Int) async throws -> Void
+    ) -> RequestCount {
+        let count = RequestCount()
+        beforeRequests { requested in
+            guard requested == path else { return }
+            try await body(count.next())
+        }
+        return count
+    }
+
     /// Changes the results of the next save on their way to the device.
     func alterNextResults(_ body: @escaping Alteration) { alteration.withLock { $0 = body } }
 
@@ -110,6 +124,21 @@ final class SwitchableTransport: Transport {
         let transport = current.withLock { $0 }
         return try await transport.nextNotification(
             at: webcourierURL, timeoutSeconds: timeoutSeconds)
+    }
+}
+
+/// The number of requests so far.
+final class RequestCount: Sendable {
+    private let state = Mutex(0)
+
+    var value: Int { state.withLock { $0 } }
+
+    /// Counts one more.
+    func next() -> Int {
+        state.withLock { count in
+            count += 1
+            return count
+        }
     }
 }
 

@@ -1,10 +1,8 @@
 import StratusClient
 import StratusRecords
-import StratusService
 import StratusSyncEngine
 import StratusTesting
 import StratusWire
-import Synchronization
 import Testing
 
 /// Records that this version of the app cannot read keep no others from an engine.
@@ -22,6 +20,20 @@ import Testing
         tablet.transport.setUnreadable([])
         tablet.app.restart()
         return (phone, tablet)
+    }
+
+    /// Expects that the tablet has the phone's records after its next fetch.
+    ///
+    /// - Parameter lookups: How often the tablet has requested records by their names then.
+    private func expectNextFetch(
+        by tablet: SwitchableDevice, completes phone: EngineApp, lookups: Int,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await tablet.app.engine.fetchChanges()
+        #expect(tablet.app.texts == phone.texts, sourceLocation: sourceLocation)
+        #expect(
+            tablet.transport.requests.count { $0 == "records/lookup" } == lookups,
+            sourceLocation: sourceLocation)
     }
 
     @Test func unreadableRecordIsReadByANewerApp() async throws {
@@ -68,11 +80,7 @@ import Testing
 
     /// The request for the second of two pages fails, and the next fetch continues there.
     @Test func recordOfAnEarlierPageIsReportedAtTheEndOfItsZone() async throws {
-        let limits = Limits.with {
-            $0.recordsPerPage = 1
-            $0.maximumRecordsPerPage = 1
-        }
-        let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
+        let cloud = TestCloud(pageSize: 1)
         // Sent one by one, because no page ends within a batch.
         let phone = try await SwitchableDevice.sent(["a": "1"], to: cloud).app
         phone.write("b", "1")
@@ -80,17 +88,11 @@ import Testing
         let device = try await SwitchableDevice(cloud, "tablet", user: "ida")
         let engine = device.app.engine
         device.transport.setUnreadable(["a", "b"])
-        let count = Mutex(0)
-        device.transport.beforeRequests { path in
-            guard path == ChangesZone.path else { return }
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+        let count = device.transport.beforeEach(ChangesZone.path) { number in
             if number == 2 { throw TransportError(.noRoute, "The network is gone.") }
         }
         await #expect(throws: CKError.self) { try await engine.fetchChanges() }
-        #expect(count.withLock { $0 } == 2)
+        #expect(count.value == 2)
         let error = await #expect(throws: CKError.self) { try await engine.fetchChanges() }
         let zoneError = error?.partialErrorsByItemID?[hutsID] as? CKError
         #expect(zoneError?.errorsByRecordID.keys.map(\.recordName).sorted() == ["a", "b"])
@@ -101,38 +103,31 @@ import Testing
     /// The service takes fewer records in a request than the device asks for.
     @Test func recordsAreReadAgainInSmallerRequests() async throws {
         let cloud = TestCloud()
-        let (phone, device) = try await devices(cloud, unreadable: ["a", "b"])
-        let tablet = device.app
+        let (phone, tablet) = try await devices(cloud, unreadable: ["a", "b"])
         cloud.faults(on: "tablet").next(
             of: RecordsLookup.self, .answer(.badRequest, frameworkCode: .limitExceeded))
-        try await tablet.engine.fetchChanges()
-        #expect(tablet.texts == phone.texts)
-        #expect(device.transport.requests.count { $0 == "records/lookup" } == 3)
+        try await expectNextFetch(by: tablet, completes: phone, lookups: 3)
     }
 
     /// The zone is busy when the record is requested: it does not count as tried.
     @Test func recordOfABusyZoneIsReadAgainLater() async throws {
         let cloud = TestCloud()
-        let (phone, device) = try await devices(cloud, unreadable: ["a"])
-        let tablet = device.app
-        device.transport.refuseNextRecords(ServiceError(.zoneBusy, "The zone is busy."))
-        let error = await #expect(throws: CKError.self) { try await tablet.engine.fetchChanges() }
+        let (phone, tablet) = try await devices(cloud, unreadable: ["a"])
+        tablet.transport.refuseNextRecords(ServiceError(.zoneBusy, "The zone is busy."))
+        let error = await #expect(throws: CKError.self) {
+            try await tablet.app.engine.fetchChanges()
+        }
         #expect(error?.code == .zoneBusy)
-        try await tablet.engine.fetchChanges()
-        #expect(tablet.texts == phone.texts)
-        #expect(device.transport.requests.count { $0 == "records/lookup" } == 2)
+        try await expectNextFetch(by: tablet, completes: phone, lookups: 2)
     }
 
     /// A fetch from the beginning does not report that the record was deleted just before.
     @Test func recordIsNotReadByItsNameBeforeAFullFetch() async throws {
         let cloud = TestCloud()
-        let (phone, device) = try await devices(cloud, unreadable: ["a"])
-        let tablet = device.app
+        let (phone, tablet) = try await devices(cloud, unreadable: ["a"])
         // After an expired token the engine fetches again at once.
         cloud.faults(on: "tablet").next(
             of: ChangesZone.self, .answer(.badRequest, frameworkCode: .changeTokenExpired))
-        try await tablet.engine.fetchChanges()
-        #expect(tablet.texts == phone.texts)
-        #expect(device.transport.requests.count { $0 == "records/lookup" } == 1)
+        try await expectNextFetch(by: tablet, completes: phone, lookups: 1)
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import StratusClient
 import StratusRecords
-import StratusService
 import StratusSync
 import StratusSyncEngine
 import StratusTesting
@@ -209,11 +208,7 @@ import Testing
     /// One page of the database's changes names the deletion, a later one the new zone, and the request after that fails.
     @Test(arguments: [false, true])
     func zoneRecreatedBetweenPagesIsFetched(isRestarted: Bool) async throws {
-        let limits = Limits.with {
-            $0.recordsPerPage = 1
-            $0.maximumRecordsPerPage = 1
-        }
-        let cloud = TestCloud(settings: ServiceSettings(isForDevelopment: true, limits: limits))
+        let cloud = TestCloud(pageSize: 1)
         let (phone, app) = try await SwitchableDevice.sentAndReceived(["a": "1"], to: cloud)
         try await app.engine.fetchChanges()
         let tablet = try await EngineWorld(cloud).app("tablet")
@@ -224,13 +219,7 @@ import Testing
         }
         try await send(.deleteZone(hutsID))
         try await send(.saveZone(CKRecordZone(zoneName: "Trails")))
-        let count = Mutex(0)
-        phone.transport.beforeRequests { path in
-            guard path == ChangesDatabase.path else { return }
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+        let count = phone.transport.beforeEach(ChangesDatabase.path) { number in
             if number == 2 {
                 try await send(.saveZone(CKRecordZone(zoneID: hutsID)))
                 tablet.write("b", "2")
@@ -240,7 +229,7 @@ import Testing
             if number >= 4 { throw TransportError(.noRoute, "The network is gone.") }
         }
         await #expect(throws: CKError.self) { try await app.engine.fetchChanges() }
-        #expect(count.withLock { $0 } >= 4)
+        #expect(count.value >= 4)
         #expect(
             app.log.contains("zones -Huts deleted") && app.log.contains("zones +Huts"),
             "\(app.log)")
