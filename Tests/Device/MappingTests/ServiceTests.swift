@@ -287,9 +287,7 @@ struct ServiceTests {
         let clock = TestClock()
         let phone = try await offlinePhone(clock)
         let home = phone.addHome("Lake Road")
-        await #expect(throws: CKError.self) { try await phone.mapping.save(home) }
-        await clock.waitForSleeper(seconds: 2.5...5)
-        phone.transport.isOffline = false
+        await phone.saveOffline(home, clock)
         let door = Door()
         phone.transport.before(RecordsModify.self) { await door.pass() }
         clock.advance(bySeconds: 5)
@@ -317,9 +315,7 @@ struct ServiceTests {
         let logs = InMemoryLogHandler()
         let phone = try await offlinePhone(clock, logger: Logger(label: "test") { _ in logs })
         let anna = phone.addPerson("Anna")
-        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
-        await clock.waitForSleeper(seconds: 2.5...5)
-        phone.transport.isOffline = false
+        await phone.saveOffline(anna, clock)
         cloud.faults.nextRequests(100, .answer(.badRequest))
         clock.advance(bySeconds: 5)
         while phone.mapping.state.withLock({ $0.recovery != nil }) { await Task.yield() }
@@ -357,9 +353,7 @@ struct ServiceTests {
         let clock = TestClock()
         let phone = try await offlinePhone(clock)
         let anna = phone.addPerson("Anna")
-        await #expect(throws: CKError.self) { try await phone.mapping.save(anna) }
-        await clock.waitForSleeper(seconds: 2.5...5)
-        phone.transport.isOffline = false
+        await phone.saveOffline(anna, clock)
         // The clock stands still, so the mapping does not try again by itself.
         try await phone.mapping.networkIsBack()
         #expect(try await phone.record(anna.syncID)["firstName"] == "Anna")

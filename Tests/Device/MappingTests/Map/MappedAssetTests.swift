@@ -28,6 +28,15 @@ struct MappedAssetTests {
         try url.map { String(decoding: try Data(contentsOf: $0), as: UTF8.self) }
     }
 
+    /// Two devices, and Anna with a photo on the phone.
+    private func pair(
+        _ scope: CKDatabase.Scope, _ photo: Photo
+    ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
+        try await MappedDevice.pairWithUnsavedAnna(in: cloud, scope: scope) {
+            $0.photo = photo.url
+        }
+    }
+
     @Test func assetsAreSavedAndFetched() async throws {
         let phone = try await MappedDevice(cloud, "phone")
         let tablet = try await MappedDevice(cloud, "tablet")
@@ -42,10 +51,8 @@ struct MappedAssetTests {
     /// The service has lost the file of Anna's photo: all else syncs, and an edit does not remove the asset.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func lostFileDoesNotKeepObjectsFromSyncing(scope: CKDatabase.Scope) async throws {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         let photo = try Photo("a lake")
-        let anna = phone.addPerson("Anna") { $0.photo = photo.url }
+        let (phone, tablet, anna) = try await pair(scope, photo)
         _ = phone.addPerson("Bea")
         try await phone.sync()
         tablet.transport.state.withLock { $0.lacksFiles = true }
@@ -65,10 +72,8 @@ struct MappedAssetTests {
     /// The tablet cannot fetch the new photo, and its object keeps the former one.
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func formerFileDoesNotReplaceOneThatCannotBeFetched(scope: CKDatabase.Scope) async throws {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         let (lake, hill) = (try Photo("a lake"), try Photo("a hill"))
-        let anna = phone.addPerson("Anna") { $0.photo = lake.url }
+        let (phone, tablet, anna) = try await pair(scope, lake)
         for device in [phone, tablet] { try await device.sync() }
         let copy = try #require(tablet.person("Anna"))
         anna.edit { $0.photo = hill.url }
@@ -87,10 +92,8 @@ struct MappedAssetTests {
 
     @Test(arguments: [CKDatabase.Scope.private, .public])
     func onlyChangedFilesAreUploaded(scope: CKDatabase.Scope) async throws {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
         let photo = try Photo("a lake")
-        let anna = phone.addPerson("Anna") { $0.photo = photo.url }
+        let (phone, tablet, anna) = try await pair(scope, photo)
         try await phone.mapping.save(anna)
         #expect(phone.transport.uploads == 1)
         anna.edit { $0.age = 30 }

@@ -96,9 +96,8 @@ struct SyncTests {
     private func pairWithAnna(
         _ scope: CKDatabase.Scope
     ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
-        let anna = phone.addPerson("Anna")
+        let (phone, tablet, anna) = try await MappedDevice.pairWithUnsavedAnna(
+            in: cloud, scope: scope)
         try await phone.sync()
         return (phone, tablet, anna)
     }
@@ -118,9 +117,8 @@ struct SyncTests {
         for isLaterSyncedFirst in [true, false] {
             let cloud = TestCloud()
             let clock = TestClock()
-            let phone = try await MappedDevice(cloud, "phone", scope: scope)
-            let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
-            let anna = phone.addPerson("Anna")
+            let (phone, tablet, anna) = try await MappedDevice.pairWithUnsavedAnna(
+                in: cloud, scope: scope)
             try await phone.sync()
             try await tablet.sync()
             let copy = try #require(tablet.person("Anna"))

@@ -12,9 +12,8 @@ struct UnreadableRecordTests {
     private func devices(
         _ scope: CKDatabase.Scope
     ) async throws -> (phone: MappedDevice, tablet: MappedDevice, anna: Person) {
-        let phone = try await MappedDevice(cloud, "phone", scope: scope)
-        let tablet = try await MappedDevice(cloud, "tablet", scope: scope)
-        let anna = phone.addPerson("Anna")
+        let (phone, tablet, anna) = try await MappedDevice.pairWithUnsavedAnna(
+            in: cloud, scope: scope)
         let bo = phone.addPerson("Bo")
         for device in [phone, tablet] { try await device.sync() }
         anna.edit { $0.age = 30 }
