@@ -129,17 +129,12 @@ final class SwitchableTransport: Transport {
 
 /// The number of requests so far.
 final class RequestCount: Sendable {
-    private let state = Mutex(0)
+    private let count = Atomic(0)
 
-    var value: Int { state.withLock { $0 } }
+    var value: Int { count.load(ordering: .relaxed) }
 
     /// Counts one more.
-    func next() -> Int {
-        state.withLock { count in
-            count += 1
-            return count
-        }
-    }
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
 
 /// A device whose account and network a test can change.

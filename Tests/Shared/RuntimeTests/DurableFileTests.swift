@@ -4,10 +4,6 @@ import Testing
 
 /// A file is replaced as a whole, for its owner alone, and a failure leaves it as it was.
 @Suite struct DurableFileTests {
-    private struct NotWritten: Error, Equatable {
-        var code: Int32
-    }
-
     /// Runs a body with the path of a folder of its own.
     private func withFolder(_ body: (_ path: String) throws -> Void) throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -19,7 +15,7 @@ import Testing
     }
 
     private func replace(_ path: String, with text: String) throws {
-        try DurableFile.replace(path, with: Array(text.utf8)) { NotWritten(code: $0) }
+        try DurableFile.replace(path, with: Array(text.utf8)) { SystemFailure(code: $0) }
     }
 
     @Test func fileIsReplacedForItsOwnerAlone() throws {
@@ -42,8 +38,8 @@ import Testing
             let path = folder + "/folder"
             try FileManager.default.createDirectory(
                 atPath: path + "/inside", withIntermediateDirectories: true)
-            #expect(throws: NotWritten(code: EISDIR)) { try replace(path, with: "text") }
-            #expect(throws: NotWritten(code: ENOENT)) {
+            #expect(throws: SystemFailure(code: EISDIR)) { try replace(path, with: "text") }
+            #expect(throws: SystemFailure(code: ENOENT)) {
                 try replace(folder + "/missing/file", with: "text")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["folder"])

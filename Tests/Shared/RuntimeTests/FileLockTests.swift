@@ -4,10 +4,6 @@ import Testing
 
 /// A file's lock excludes others, and ends with its object.
 @Suite struct FileLockTests {
-    private struct NoLock: Error, Equatable {
-        var code: Int32
-    }
-
     /// Runs a body with the path of a file that does not exist.
     private func withPath(_ body: (_ path: String) throws -> Void) rethrows {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -18,18 +14,18 @@ import Testing
     }
 
     private func isFree(_ path: String) throws -> Bool {
-        let lock = try FileLock(ifFree: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+        let lock = try FileLock(ifFree: path, O_CREAT | O_RDWR) { SystemFailure(code: $0) }
         return lock.map { $0.whileLocked { _ in true } } ?? false
     }
 
     @Test func fileIsFreeAgainWhenItsLockEnds() throws {
         try withPath { path in
-            let lock = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+            let lock = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { SystemFailure(code: $0) }
             let isFree = try lock.whileLocked { _ in try self.isFree(path) }
             #expect(!isFree)
         }
         try withPath { path in
-            _ = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { NoLock(code: $0) }
+            _ = try FileLock(waitingFor: path, O_CREAT | O_RDWR) { SystemFailure(code: $0) }
             #expect(try isFree(path))
         }
     }
@@ -37,10 +33,10 @@ import Testing
     @Test func sharedLocksExcludeOnlyOthers() throws {
         try withPath { path in
             let first = try FileLock(waitingFor: path, O_CREAT | O_RDWR, isShared: true) {
-                NoLock(code: $0)
+                SystemFailure(code: $0)
             }
             let second = try FileLock(waitingFor: path, O_RDWR, isShared: true) {
-                NoLock(code: $0)
+                SystemFailure(code: $0)
             }
             let isFree = try first.whileLocked { _ in
                 try second.whileLocked { _ in try self.isFree(path) }
@@ -51,11 +47,11 @@ import Testing
 
     @Test func fileThatCannotBeOpenedFailsWithItsNumber() {
         withPath { path in
-            #expect(throws: NoLock(code: ENOENT)) {
-                try FileLock(waitingFor: path, O_RDWR) { NoLock(code: $0) }
+            #expect(throws: SystemFailure(code: ENOENT)) {
+                try FileLock(waitingFor: path, O_RDWR) { SystemFailure(code: $0) }
             }
-            #expect(throws: NoLock(code: ENOENT)) {
-                try FileLock(ifFree: path, O_RDWR) { NoLock(code: $0) }
+            #expect(throws: SystemFailure(code: ENOENT)) {
+                try FileLock(ifFree: path, O_RDWR) { SystemFailure(code: $0) }
             }
             let lock = FileLock(ifFree: path, O_RDWR)
             #expect(lock.map { $0.descriptor } == nil)

@@ -296,22 +296,10 @@ import Testing
 }
 
 /// A key store that keeps keys, but not the list of encrypted fields.
-private struct ForgettingKeyStore: CloudKeyStore {
+private struct ForgettingKeyStore: PassingKeyStore {
     let store: any CloudKeyStore
 
     init(_ store: any CloudKeyStore) { self.store = store }
-
-    func key(for account: CloudKeyAccount) throws -> [UInt8]? { try store.key(for: account) }
-    func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
-        try store.addKey(key, for: account)
-    }
-    func removeKey(for account: CloudKeyAccount) throws { try store.removeKey(for: account) }
-    func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
-        try store.keyring(for: account)
-    }
-    func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
-        try store.keepKeyring(keyring, for: account)
-    }
 }
 
 private final class Mutexed<Value: Sendable>: Sendable {

@@ -49,6 +49,14 @@ import Testing
         }
     }
 
+    private func photoChecksum(
+        of id: CKRecord.ID, on database: CKDatabase
+    ) async throws -> String {
+        let bare = try await database.withoutAssetDownloads.record(for: id)
+        let photos = try #require(bare["photos"] as? [CKAsset])
+        return try #require(photos.first?.stored?.fileChecksum)
+    }
+
     // MARK: Addresses
 
     @Test func expiredDownloadURLIsRenewed() async throws {
@@ -96,9 +104,7 @@ import Testing
     @Test func refusedLookupDoesNotMeanThatTheAssetIsGone() async throws {
         let (phone, transport) = try await device("phone")
         let id = try await saved("a", on: phone).recordID
-        let bare = try await phone.withoutAssetDownloads.record(for: id)
-        let photos = try #require(bare["photos"] as? [CKAsset])
-        let checksum = try #require(photos.first?.stored?.fileChecksum)
+        let checksum = try await photoChecksum(of: id, on: phone)
         transport.tap {
             $0.answer = { request, answer in
                 guard request is RecordsLookup.Request else { return answer }
@@ -124,9 +130,7 @@ import Testing
     @Test func assetOfADeletedRecordIsNotAvailable() async throws {
         let (phone, _) = try await device("phone")
         let id = try await saved("a", on: phone).recordID
-        let bare = try await phone.withoutAssetDownloads.record(for: id)
-        let photos = try #require(bare["photos"] as? [CKAsset])
-        let checksum = try #require(photos.first?.stored?.fileChecksum)
+        let checksum = try await photoChecksum(of: id, on: phone)
         try await phone.deleteRecord(withID: id)
         await #expect(throws: CKError(.assetNotAvailable)) {
             try await phone.downloadAsset(

@@ -46,11 +46,9 @@ import Testing
         let scratch = try Scratch()
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let scene = try await LongLivedScene(path)
-            let operation = try await scene.prepared(.fetchZones)
-            operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
+            try await LongLivedScene.runUntilKilled(.fetchZones, in: path) { _, operation in
+                operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
+            }
         }
         let scene = try await LongLivedScene(path)
         let container = scene.container

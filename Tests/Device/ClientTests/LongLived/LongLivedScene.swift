@@ -45,6 +45,20 @@ struct LongLivedScene: Sendable {
         _ = try await database.deleteRecord(withID: old.recordID)
     }
 
+    /// Runs an operation in a process that one of its blocks kills.
+    ///
+    /// - Parameter prepare: Sets that block.
+    static func runUntilKilled(
+        _ kind: LongLivedKind, in path: String, device: String = "phone",
+        _ prepare: (LongLivedScene, CKOperation) -> Void
+    ) async throws {
+        let scene = try await LongLivedScene(path, device: device)
+        let operation = try await scene.prepared(kind)
+        prepare(scene, operation)
+        scene.container.add(operation)
+        try await Task.sleep(for: .seconds(60))
+    }
+
     /// The operation that an earlier process left.
     func resumed() async throws -> CKOperation {
         let id = try #require(try await container.allLongLivedOperationIDs().first)

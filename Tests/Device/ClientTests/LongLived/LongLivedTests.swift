@@ -33,24 +33,22 @@ struct LongLivedTests {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
-            let scene = try await LongLivedScene(path)
-            let operation = try await scene.prepared(kind)
-            kind.listen(operation, Log())
-            switch moment {
-            case .persisted:
-                operation.longLivedOperationWasPersistedBlock = {
-                    // The files to upload must be in the journal too.
-                    try? FileManager.default.removeItem(at: scene.photo)
-                    kill(getpid(), SIGKILL)
+            try await LongLivedScene.runUntilKilled(kind, in: path) { scene, operation in
+                kind.listen(operation, Log())
+                switch moment {
+                case .persisted:
+                    operation.longLivedOperationWasPersistedBlock = {
+                        // The files to upload must be in the journal too.
+                        try? FileManager.default.removeItem(at: scene.photo)
+                        kill(getpid(), SIGKILL)
+                    }
+                case .served:
+                    scene.transport.tap {
+                        $0.served = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
+                    }
+                case .reported: operation.completionBlock = { kill(getpid(), SIGKILL) }
                 }
-            case .served:
-                scene.transport.tap {
-                    $0.served = { if $0 == kind.path { kill(getpid(), SIGKILL) } }
-                }
-            case .reported: operation.completionBlock = { kill(getpid(), SIGKILL) }
             }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
         }
         let scene = try await LongLivedScene(path)
         let ids = try await scene.container.allLongLivedOperationIDs()
@@ -72,11 +70,9 @@ struct LongLivedTests {
     func fetchedAssetFilesAreKeptWithOutcome() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let scene = try await LongLivedScene(path)
-            let operation = try await scene.prepared(.fetchRecords)
-            operation.completionBlock = { kill(getpid(), SIGKILL) }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
+            try await LongLivedScene.runUntilKilled(.fetchRecords, in: path) { _, operation in
+                operation.completionBlock = { kill(getpid(), SIGKILL) }
+            }
         }
         let scene = try await LongLivedScene(path)
         let id = try #require(try await scene.container.allLongLivedOperationIDs().first)
@@ -145,15 +141,13 @@ struct LongLivedTests {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [path = path as String, kind = kind as LongLivedKind, moment = moment as Moment] in
-            let scene = try await LongLivedScene(path)
-            let operation = try await scene.prepared(kind)
-            if moment == .persisted {
-                operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
-            } else {
-                operation.completionBlock = { kill(getpid(), SIGKILL) }
+            try await LongLivedScene.runUntilKilled(kind, in: path) { _, operation in
+                if moment == .persisted {
+                    operation.longLivedOperationWasPersistedBlock = { kill(getpid(), SIGKILL) }
+                } else {
+                    operation.completionBlock = { kill(getpid(), SIGKILL) }
+                }
             }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
         }
     }
 
@@ -210,13 +204,13 @@ struct LongLivedTests {
     func resumedOperationKeepsFirstDeviceID() async throws {
         let path: String = scratch.folder.path
         await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-            let scene = try await LongLivedScene(path, device: "first")
-            let operation = try await scene.prepared(.modifyRecords)
-            scene.transport.tap {
-                $0.served = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
+            try await LongLivedScene.runUntilKilled(
+                .modifyRecords, in: path, device: "first"
+            ) { scene, _ in
+                scene.transport.tap {
+                    $0.served = { if $0 == "records/modify" { kill(getpid(), SIGKILL) } }
+                }
             }
-            scene.container.add(operation)
-            try await Task.sleep(for: .seconds(60))
         }
         let scene = try await LongLivedScene(path, device: "second")
         try await expectReported(.modifyRecords, resumedIn: scene)

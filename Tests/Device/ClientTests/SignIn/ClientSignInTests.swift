@@ -1,4 +1,5 @@
 import Foundation
+import StratusTesting
 import Synchronization
 import Testing
 
@@ -223,24 +224,12 @@ import Testing
 }
 
 /// A key store that fails to store a sign-in, after it has run a test's code.
-private final class FailingKeyStore: CloudKeyStore {
-    private let store: any CloudKeyStore = MemoryKeyStore()
+private final class FailingKeyStore: PassingKeyStore {
+    let store: any CloudKeyStore = MemoryKeyStore()
     private let work = Mutex<@Sendable () throws -> Void>({})
 
     func beforeFailing(_ body: @escaping @Sendable () throws -> Void) {
         work.withLock { $0 = body }
-    }
-
-    func key(for account: CloudKeyAccount) throws -> [UInt8]? { try store.key(for: account) }
-    func addKey(_ key: [UInt8], for account: CloudKeyAccount) throws -> [UInt8] {
-        try store.addKey(key, for: account)
-    }
-    func removeKey(for account: CloudKeyAccount) throws { try store.removeKey(for: account) }
-    func keyring(for account: CloudKeyAccount) throws -> [UInt8]? {
-        try store.keyring(for: account)
-    }
-    func keepKeyring(_ keyring: [UInt8], for account: CloudKeyAccount) throws {
-        try store.keepKeyring(keyring, for: account)
     }
 
     func keepSignIn(_ signIn: KeptSignIn, at place: CloudSignInPlace) throws {

@@ -30,10 +30,14 @@ import Testing
         #expect(lines.contains(#"c_seconds_count{route="/r"} 2"#))
     }
 
-    @Test func requestsAreCountedByRouteAndStatus() async throws {
-        let service = CloudService(
+    private func service(isForDevelopment: Bool) -> CloudService {
+        CloudService(
             storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: true))
+            settings: ServiceSettings(isForDevelopment: isForDevelopment))
+    }
+
+    @Test func requestsAreCountedByRouteAndStatus() async throws {
+        let service = self.service(isForDevelopment: true)
         try await withServer(service, metrics: PrometheusMetrics()) { port in
             let connection = try BareConnection(port)
             let path = "/database/1/iCloud.org.example.Secret/development/public/records/query"
@@ -59,9 +63,7 @@ import Testing
 
     /// A page of any site can have a browser on this machine ask for the metrics; it must not read the answer.
     @Test func pagesOfOtherOriginsCannotReadMetrics() async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: false))
+        let service = self.service(isForDevelopment: false)
         try await withServer(service, metrics: PrometheusMetrics()) { port in
             let connection = try BareConnection(port)
             func answer(_ path: String) async throws -> String {
@@ -81,9 +83,7 @@ import Testing
     }
 
     @Test func metricsRequireTheirToken() async throws {
-        let service = CloudService(
-            storage: SQLiteStorageEngine.inMemory(),
-            settings: ServiceSettings(isForDevelopment: false))
+        let service = self.service(isForDevelopment: false)
         try await withServer(
             service, publicOrigin: "https://cloud.example.org", metrics: PrometheusMetrics(),
             metricsToken: "0123456789abcdef"

@@ -15,7 +15,7 @@ import Testing
     }
 
     /// A hierarchy whose records are deleted with their parents, on storage that outlives its services.
-    private struct Hierarchy {
+    private struct Hierarchy: SteppedHierarchy {
         let storage: any StorageEngine
         let names: [String]
         let limits: Limits
@@ -75,10 +75,7 @@ import Testing
         #expect(!living.contains("r0") && living.count > 50)
         var token: String?
         var deleted: [String: Int] = [:]
-        var steps = 0
-        while try await tree.step() {
-            steps += 1
-            try await tree.restart()
+        let steps = try await tree.performSteps { tree in
             let left = try await tree.living()
             #expect(left.isSubset(of: living))
             living = left

@@ -92,14 +92,13 @@ import Testing
     /// A participant's queries use the owner's indexes, and create one only where there is room.
     @Test func participantsQueryReplacesNoIndexOfTheOwner() async throws {
         let storage = SQLiteStorageEngine.inMemory()
-        let world = World(
-            storage,
-            limits: .with {
-                $0.indexesPerDatabase = 1
-                // Too small a limit to sort all of them without an index.
-                $0.recordsScannedPerQuery = 40
-            })
-        let alice = try await world.person("alice", with: "Trips")
+        let alice = try await World.alice(storage) {
+            $0.indexesPerDatabase = 1
+            // Too small a limit to sort all of them without an index.
+            $0.recordsScannedPerQuery = 40
+        }
+        let world = alice.world
+        try await alice.makeZone("Trips")
         let bob = try await world.person("bob")
         try await alice.shareTrail(with: bob)
         try await alice.modify(

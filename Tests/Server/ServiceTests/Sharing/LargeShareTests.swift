@@ -11,7 +11,7 @@ import Testing
 @Suite struct LargeShareTests {
     /// A zone with a chain of `depth` records, each with `width` children, over storage that outlives its
     /// services.
-    struct Hierarchy {
+    struct Hierarchy: SteppedHierarchy {
         let backend: Backend
         let storage: any StorageEngine
         let limits: Limits
@@ -99,10 +99,7 @@ import Testing
         #expect(seen.contains("c0") && seen.count < tree.names.count)
         var feed = Feed()
         try await feed.catchUp(tree)
-        var steps = 0
-        while try await tree.step() {
-            steps += 1
-            try await tree.restart()
+        let steps = try await tree.performSteps { tree in
             let visible = try await tree.visible()
             #expect(visible.isSuperset(of: seen))
             seen = visible

@@ -240,11 +240,7 @@ import Testing
 
     /// The link to a trail that a person shares with everyone.
     private func link(of person: Person) async throws -> String {
-        try await person.makeZone("Trips")
-        let made = try await person.modify(
-            [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
-            in: "Trips")
-        return try #require(made[1].record?.shortGUID)
+        try await person.linkToShared("trail")
     }
 
     @Test("A repeated request after leaving returns no record")

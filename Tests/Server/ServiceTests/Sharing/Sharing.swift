@@ -77,6 +77,15 @@ extension Person {
         return link
     }
 
+    /// Makes the zone `Trips` with a root that everyone who has its link may read; returns the link.
+    func linkToShared(_ root: String, share name: String = "S") async throws -> String {
+        try await makeZone("Trips")
+        let made = try await modify(
+            [hut(.create, root), share(.create, name, of: root, permission: .readOnly)],
+            in: "Trips")
+        return try #require(made[1].record?.shortGUID)
+    }
+
     func accept(_ shortGUID: String, token: String? = nil) async throws -> ShareResult {
         try await ask(
             RecordsAccept.self,

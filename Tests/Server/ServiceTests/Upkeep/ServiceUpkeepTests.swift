@@ -77,14 +77,12 @@ import Testing
     @Test(arguments: Backend.allCases)
     func savingAndDeletingWithoutEndKeepsFewTombstones(_ backend: Backend) async throws {
         let storage = try backend.storage()
-        let world = World(
-            storage,
-            limits: .with {
-                $0.tombstonesPerDatabase = 20
-                $0.tombstonesPerPurge = 3
-            })
-        let alice = try await world.person("alice", with: "Trips")
-        try await alice.makeZone("Huts")
+        let alice = try await World.alice(storage) {
+            $0.tombstonesPerDatabase = 20
+            $0.tombstonesPerPurge = 3
+        }
+        let world = alice.world
+        for zone in ["Trips", "Huts"] { try await alice.makeZone(zone) }
         try await alice.modify([hut(.create, "hut")], in: "Huts")
         let huts = try await alice.page("Huts").syncToken
         try await alice.modify([hut(.forceDelete, "hut")], in: "Huts")
@@ -113,15 +111,14 @@ import Testing
         _ recordsPerCascade: Int
     ) async throws {
         let storage = try Backend.memory.storage()
-        let world = World(
-            storage,
-            limits: .with {
-                $0.tombstonesPerDatabase = 40
-                $0.tombstonesPerPurge = 3
-                $0.recordsPerCascade = recordsPerCascade
-                $0.recordsPerStep = 7
-            })
-        let alice = try await world.person("alice", with: "Trips")
+        let alice = try await World.alice(storage) {
+            $0.tombstonesPerDatabase = 40
+            $0.tombstonesPerPurge = 3
+            $0.recordsPerCascade = recordsPerCascade
+            $0.recordsPerStep = 7
+        }
+        let world = alice.world
+        try await alice.makeZone("Trips")
         let owner = Field(
             name: "owner", value: .reference(Reference(recordName: "trip", action: .deleteSelf)))
         try await alice.modify(
@@ -186,13 +183,10 @@ import Testing
         for (tags, version) in [([], 0), ([tag], nil)] as [([String], Int64?)] {
             let item = ChangesZone.Item(
                 zoneID: zone("Trips"), syncToken: token, knownChangeTags: tags)
-            let items = try await alice.ask(ChangesZone.self, .init(zones: [item])).items
-            guard case .failure(let failure)? = items.first else {
-                Issue.record("An expired token was taken.")
-                continue
-            }
-            #expect(failure.error.code == .changeTokenExpired)
-            #expect(failure.error.lastIntactVersion == version)
+            let answer = try await alice.ask(ChangesZone.self, .init(zones: [item]))
+            let error = answer.items.first?.error
+            #expect(error?.code == .changeTokenExpired)
+            #expect(error?.lastIntactVersion == version)
         }
     }
 
@@ -230,11 +224,7 @@ import Testing
         let world = World(limits: .with { $0.changeTokenSeconds = 100 })
         let ida = try await world.person("ida")
         let bo = try await world.person("bo")
-        try await ida.makeZone("Trips")
-        let made = try await ida.modify(
-            [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
-            in: "Trips")
-        _ = try await bo.accept(try #require(made[1].record?.shortGUID))
+        _ = try await bo.accept(try await ida.linkToShared("trail"))
         let trips = zone("Trips", of: ida)
         let own = try await ida.ask(ChangesDatabase.self, .init()).syncToken
         let shared = try await bo.ask(ChangesDatabase.self, .init(), in: .shared).syncToken

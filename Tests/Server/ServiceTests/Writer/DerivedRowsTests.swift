@@ -9,11 +9,7 @@ import Testing
 @Suite struct DerivedRowsTests {
     /// A root, its share and its link.
     private func sharedRoot(_ person: Person) async throws -> String {
-        try await person.makeZone("Trips")
-        let made = try await person.modify(
-            [hut(.create, "root"), share(.create, "Share", of: "root", permission: .readOnly)],
-            in: "Trips")
-        return try #require(made[1].record?.shortGUID)
+        try await person.linkToShared("root", share: "Share")
     }
 
     // MARK: A share goes with its root
