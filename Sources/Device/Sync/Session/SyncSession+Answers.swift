@@ -341,8 +341,10 @@ extension SyncSession {
         operation = nil
     }
 
-    /// - Parameter throttled: the failure with which the service throttled a part of the request, if it did: the success
-    ///   of the others does not shorten the pause.
+    /// Handles an answer to a request of which at least a part was done.
+    ///
+    /// - Parameter throttled: the failure with which the service throttled another part, if it did: the success does not
+    ///   shorten the pause.
     private mutating func succeeded(
         at uptimeSeconds: Double, besides throttled: SyncFailure? = nil
     ) {
