@@ -196,8 +196,8 @@ extension ShoppingSession {
             guard refused == 0 else {
                 let changes = refused == 1 ? "1 change" : "\(refused) changes"
                 throw CannotDo(
-                    "Nothing is removed: the service refused \(changes). Type refused to decide, or type signout "
-                        + "anyway to lose what was refused.")
+                    "Nothing is removed: the service refused \(changes). Type refused in shopping to "
+                        + "decide, or type signout anyway to lose what was refused.")
             }
             throw CannotDo(
                 "Nothing is removed: not everything could be sent. Try again with the service in reach, or type "

@@ -53,10 +53,8 @@ extension SyncSession {
         if let failure, madeZones.isEmpty, goneZones.isEmpty, refused.isEmpty, !hasReported {
             // No zone succeeded, which is the same as a failed request.
             _ = failed(failure.pausing(atLeastAs: throttled), at: uptimeSeconds)
-        } else if let throttled {
-            partlyThrottled(throttled, at: uptimeSeconds)
         } else {
-            succeeded(at: uptimeSeconds)
+            succeeded(at: uptimeSeconds, besides: throttled)
         }
         return (madeZones, goneZones, refused)
     }
@@ -181,11 +179,10 @@ extension SyncSession {
             withoutProgress(worst.pausing(atLeastAs: throttled), at: uptimeSeconds)
         } else if let failure = countFailedBatch(outcomes, dispositions) {
             // Slows down an app that adds the same failing changes again and again.
-            penalise(failure, isCounted: true, at: uptimeSeconds)
-        } else if let throttled {
-            partlyThrottled(throttled, at: uptimeSeconds)
+            penalise(
+                failure.pausing(atLeastAs: throttled), isCounted: true, at: uptimeSeconds)
         } else {
-            succeeded(at: uptimeSeconds)
+            succeeded(at: uptimeSeconds, besides: throttled)
         }
         return dispositions
     }
@@ -319,13 +316,6 @@ extension SyncSession {
         return failure.retryAfterSeconds ?? 0 > other.retryAfterSeconds ?? 0 ? failure : other
     }
 
-    /// Handles an answer of which a part was throttled: the success of the others does not shorten the pause.
-    private mutating func partlyThrottled(_ failure: SyncFailure, at uptimeSeconds: Double) {
-        finishOperation()
-        pacer.failed(
-            at: uptimeSeconds, retryAfterSeconds: failure.retryAfterSeconds, random: random())
-    }
-
     /// Handles a batch in which every item failed with a transient error.
     private mutating func withoutProgress(_ failure: SyncFailure, at uptimeSeconds: Double) {
         switch recovery(forRequest: failure.code) {
@@ -351,10 +341,21 @@ extension SyncSession {
         operation = nil
     }
 
-    private mutating func succeeded(at uptimeSeconds: Double) {
+    /// Handles an answer to a request of which at least a part was done.
+    ///
+    /// - Parameter throttled: the failure with which the service throttled another part, if it did: the success does not
+    ///   shorten the pause.
+    private mutating func succeeded(
+        at uptimeSeconds: Double, besides throttled: SyncFailure? = nil
+    ) {
         if case .send = operation { isQuotaExceeded = !quotaRetries.isEmpty }
         finishOperation()
-        pacer.succeeded(at: uptimeSeconds)
+        if let throttled {
+            pacer.failed(
+                at: uptimeSeconds, retryAfterSeconds: throttled.retryAfterSeconds, random: random())
+        } else {
+            pacer.succeeded(at: uptimeSeconds)
+        }
         retryCount = 0
         lastFailure = isQuotaExceeded ? lastFailure : nil
         isNetworkReachable = true

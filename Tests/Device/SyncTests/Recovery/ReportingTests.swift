@@ -165,6 +165,44 @@ import Testing
         #expect(session.next(at: 0) == .wait(untilUptimeSeconds: 30))
     }
 
+    /// The service has answered, and has taken something.
+    @Test(arguments: [false, true]) func partlyThrottledRequestEndsAnOutage(isOfZones: Bool) {
+        var session = SyncSession.sending(settings: settings)
+        if isOfZones { session.setZonesToModify(create: [.list, .other], delete: []) }
+        var now = 0.0
+        for code in [FrameworkErrorCode.serviceUnavailable, .networkUnavailable] {
+            _ = session.perform(&now)
+            _ = session.failed(SyncFailure(code), batchItemCount: 2, at: now)
+        }
+        #expect(session.retryCount == 1 && !session.isNetworkReachable)
+        _ = session.perform(&now)
+        let busy = SyncFailure(.zoneBusy, retryAfterSeconds: 500)
+        if isOfZones {
+            _ = session.zonesModified(created: [.list: nil, .other: busy], deleted: [:], at: now)
+        } else {
+            _ = session.sent([.saved("a"), .failedSave("b", busy)], at: now)
+        }
+        #expect(session.isNetworkReachable)
+        #expect(session.retryCount == 0)
+        #expect(session.lastFailure == nil)
+        #expect(session.next(at: now, only: .sending) == .wait(untilUptimeSeconds: now + 500))
+    }
+
+    /// Also by the batch that slows down an app whose changes fail again and again.
+    @Test func retryAfterOfOneRecordIsObeyedAmongOtherFailures() {
+        var session = SyncSession.sending(settings: settings)
+        var now = 0.0
+        for _ in 1...SyncSession.failedBatchLimit {
+            _ = session.perform(&now)
+            _ = session.sent(
+                [
+                    .failedSave("a", SyncFailure(.permissionFailure)),
+                    .failedSave("b", SyncFailure(.zoneBusy, retryAfterSeconds: 500)),
+                ], at: now)
+            #expect(session.next(at: now) == .wait(untilUptimeSeconds: now + 500))
+        }
+    }
+
     @Test func limitExceededHalvesBatchWithoutDelay() {
         var session = SyncSession.sending(settings: settings)
         #expect(
