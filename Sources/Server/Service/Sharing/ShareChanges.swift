@@ -275,13 +275,15 @@ extension RecordSharing.Share {
     }
 
     /// Removes a user from the participants; one who was invited by name can join again with the same link.
-    mutating func leave(_ user: String) {
+    ///
+    /// - Parameter isForGood: Whether the account is being deleted: then nothing of the user stays.
+    mutating func leave(_ user: String, forGood isForGood: Bool) {
         guard
             let index = participants.firstIndex(where: {
                 $0.dictionary.userIdentity.userRecordName == user && $0.dictionary.role != .owner
             })
         else { return }
-        if participants[index].dictionary.role == .publicUser {
+        if isForGood || participants[index].dictionary.role == .publicUser {
             participants.remove(at: index)
         } else {
             participants[index].dictionary.status = .removed
