@@ -145,12 +145,14 @@ import Testing
         let token = try await phone.listen()
         database.beforeNextWrite { try await accounts.setPassword("another horse", name) }
         let failure =
-            createsToken
-            ? await phone.refusal(
-                TokensCreate.self, .init(apnsEnvironment: "development"), in: nil)
-            : await phone.refusal(
-                TokensRegister.self, .init(apnsEnvironment: "development", apnsToken: token),
-                in: nil)
+            if createsToken {
+                await phone.refusal(
+                    TokensCreate.self, .init(apnsEnvironment: "development"), in: nil)
+            } else {
+                await phone.refusal(
+                    TokensRegister.self,
+                    .init(apnsEnvironment: "development", apnsToken: token), in: nil)
+            }
         #expect(failure?.error.code == .authenticationRequired)
         #expect(try await inner.directory.devices(of: name, in: world.address).isEmpty)
     }
