@@ -107,6 +107,21 @@ extension StoreConformance {
             let left = try await directory.devices(of: "_alice", in: container)
             try expect(left.map(\.pushToken), equals: ["a", "b"])
         },
+
+        Case("a device is stored only while its session lasts") { storage in
+            let directory = storage.directory
+            let device = DeviceRow(
+                pushToken: "a", address: container, userRecordName: "_alice", clientID: "phone",
+                lastUsedMilliseconds: 1, isRegistered: true)
+            try expect(await directory.put(device, ofSession: "s"), equals: false)
+            try expect(await directory.device(pushToken: "a"), equals: nil)
+            try await directory.put(
+                SessionRow(
+                    identifier: "s", userRecordName: "_alice", staysSignedIn: false,
+                    createdMilliseconds: 5))
+            try expect(await directory.put(device, ofSession: "s"), equals: true)
+            try expect(await directory.device(pushToken: "a"), equals: device)
+        },
     ]
 }
 

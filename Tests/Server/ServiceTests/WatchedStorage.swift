@@ -111,6 +111,8 @@ final class DamagedFile: Sendable {
         damaged.withLock { $0 = (home, row) }
     }
 
+    func repair() { damaged.withLock { $0 = nil } }
+
     private func check(_ address: DatabaseAddress) throws {
         guard let damage = damaged.withLock({ $0 }), damage.address == address else { return }
         var error = StorageError(.corrupt, "The test has damaged this file.")

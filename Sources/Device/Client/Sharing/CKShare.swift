@@ -20,7 +20,7 @@ public let CKRecordNameZoneWideShare = ShareDictionary.zoneShareName
 /// ```
 ///
 /// When its owner deletes the share, it ends for everyone; a participant who deletes it in the
-/// shared database leaves it. A share has 100 participants at most.
+/// shared database leaves it. A share has 100 invited participants at most.
 ///
 /// `@unchecked Sendable` as every record: its mutable state is in the mutex of `CKRecord`, and
 /// participants have their own.

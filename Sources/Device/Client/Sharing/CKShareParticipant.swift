@@ -109,7 +109,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     }
 
     /// The same for all participants, because one person may have different identifiers; a share
-    /// has 100 participants at most.
+    /// has few participants.
     public override var hash: Int { 0 }
 
     public override var description: String {

@@ -9,9 +9,10 @@ import StratusWire
 ///
 /// `account.json` describes the account. Each zone of a private database has a folder `CONTAINER/ENVIRONMENT/zone-0001`
 /// with `zone.json`, the records as lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the
-/// `downloadURL` of an asset in a record is its path there. The folder `CONTAINER/ENVIRONMENT/public` has the same for
-/// the records that the user created in the public database. Encrypted values stay encrypted, as the service stores
-/// them. Records that others share with the user are left out.
+/// `downloadURL` of an asset in a record is its path there. If the zone was deleted meanwhile, the folder has what was
+/// read until then, and `deleted.json`. The folder `CONTAINER/ENVIRONMENT/public` has the same for the records that the
+/// user created in the public database. Encrypted values stay encrypted, as the service stores them. Records that others
+/// share with the user are left out.
 struct AccountArchive {
     /// Bytes of an asset that are read at a time.
     private static let pieceBytes = 256 * 1_024
@@ -58,7 +59,13 @@ struct AccountArchive {
             let folder =
                 "\(address.container)/\(address.environment.rawValue)/zone-\(number(index + 1, 4))"
             try await tar.add(folder + "/zone.json", wireBytes(of: zone))
-            try await write(zone.zoneID, database, context, folder)
+            do {
+                try await write(zone.zoneID, database, context, folder)
+            } catch let error as ServiceError where error.code == .zoneNotFound {
+                // A device has deleted it since the list was read.
+                let deleted = ZoneDictionary(zoneID: zone.zoneID, isDeleted: true)
+                try await tar.add(folder + "/deleted.json", wireBytes(of: deleted))
+            }
         }
     }
 

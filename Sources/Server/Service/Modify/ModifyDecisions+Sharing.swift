@@ -60,7 +60,7 @@ extension ModifyDecisions {
             let user = try context.user()
             var row = old
             var sharing = try RecordSharing(old)
-            sharing.share?.leave(user)
+            sharing.share?.leave(user, forGood: context.isForAccount)
             row.sharing = sharing.bytes
             row.modifiedMilliseconds = nowMilliseconds
             row.modifier = user

@@ -38,8 +38,13 @@ struct Devices: Sendable {
 
     /// Stores a device. The least recently used ones are removed when the user, or the device itself, has more push
     /// tokens than are served.
-    func put(_ device: DeviceRow) async throws {
-        try await directory.put(device)
+    ///
+    /// - Parameter session: The session of the request. A new password may have ended it, and deleted the user's
+    ///   devices, since the request arrived.
+    func put(_ device: DeviceRow, ofSession session: String?) async throws {
+        guard try await directory.put(device, ofSession: session) else {
+            throw ServiceError.signInNeeded
+        }
         let others = try await directory.devices(of: device.userRecordName, in: device.address)
             .filter { $0.pushToken != device.pushToken }
         let same = others.filter { $0.clientID == device.clientID }

@@ -16,7 +16,7 @@ extension TokensCreate: ServedEndpoint {
             userRecordName: try call.context.user(),
             clientID: call.request.clientID ?? call.context.caller.device,
             lastUsedMilliseconds: call.context.nowMilliseconds, isRegistered: false)
-        try await call.components.devices.put(device)
+        try await call.components.devices.put(device, ofSession: call.context.caller.session)
         let lifetimeSeconds = Int(call.context.limits.pushTokenSeconds)
         return Answer(
             apnsEnvironment: call.request.apnsEnvironment, apnsToken: device.pushToken,

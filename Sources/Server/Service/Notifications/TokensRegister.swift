@@ -35,7 +35,7 @@ extension TokensRegister: ServedEndpoint {
         }
         device.isRegistered = true
         device.lastUsedMilliseconds = call.context.nowMilliseconds
-        try await call.components.devices.put(device)
+        try await call.components.devices.put(device, ofSession: call.context.caller.session)
         return Answer()
     }
 }

@@ -23,8 +23,8 @@ public struct RequestContext: Sendable {
     let work = RequestWork()
     /// Whether it is answered on a thread that may wait and compute for long.
     var isHeavy = false
-    /// Whether it is made for an account's archive or its deletion: then the default zone is read like any other, and
-    /// no grant hides from a person what that person created.
+    /// Whether it is made for an account's archive or its deletion: then the default zone is read like any other, no
+    /// grant hides from a person what that person created, and shares are left for good.
     var isForAccount = false
     /// The owner whose zones this part of the request is about; only in the shared database.
     private(set) var viewedOwner: String?

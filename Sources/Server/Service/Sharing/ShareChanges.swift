@@ -48,7 +48,7 @@ struct ShareChanges {
             // Participants who joined by the public permission are removed when it ends.
             share.participants.removeAll { $0.dictionary.role == .publicUser }
         }
-        guard share.participants.count - 1 <= context.limits.participantsPerShare else {
+        guard share.invitedCount <= context.limits.participantsPerShare else {
             throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
         }
         guard owner != nil || share.administrators == old.administrators else {
@@ -72,7 +72,8 @@ struct ShareChanges {
     private func replace(
         with wanted: [ParticipantDictionary], in share: inout RecordSharing.Share
     ) throws {
-        guard wanted.count <= context.limits.participantsPerShare + 1 else {
+        let othersCount = share.participants.count - share.invitedCount
+        guard wanted.count <= context.limits.participantsPerShare + othersCount else {
             throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
         }
         let old = share.participants
@@ -209,6 +210,12 @@ extension RecordSharing.Share {
         participants.map(\.dictionary).filter { $0.role == .administrator }
     }
 
+    /// How many people were invited. Those who joined by the public permission take no places of theirs: anyone who
+    /// learns the link could otherwise keep the owner from inviting.
+    fileprivate var invitedCount: Int {
+        participants.count { $0.dictionary.role != .owner && $0.dictionary.role != .publicUser }
+    }
+
     /// Whether a user has joined as an administrator.
     func isAdministrator(_ user: String?) -> Bool {
         administrators.contains {
@@ -268,13 +275,15 @@ extension RecordSharing.Share {
     }
 
     /// Removes a user from the participants; one who was invited by name can join again with the same link.
-    mutating func leave(_ user: String) {
+    ///
+    /// - Parameter isForGood: Whether the account is being deleted: then nothing of the user stays.
+    mutating func leave(_ user: String, forGood isForGood: Bool) {
         guard
             let index = participants.firstIndex(where: {
                 $0.dictionary.userIdentity.userRecordName == user && $0.dictionary.role != .owner
             })
         else { return }
-        if participants[index].dictionary.role == .publicUser {
+        if isForGood || participants[index].dictionary.role == .publicUser {
             participants.remove(at: index)
         } else {
             participants[index].dictionary.status = .removed

@@ -147,13 +147,18 @@ struct SharedDatabase: Sendable {
             do {
                 seen = try await store(of: owner).read { reader in
                     try names.map { name -> (version: Int64, access: Int64)? in
-                        guard let zone = try view.livingZone(named: name, reader) else {
-                            return nil
+                        do {
+                            guard let zone = try view.livingZone(named: name, reader) else {
+                                return nil
+                            }
+                            return (
+                                try reader.version(of: zone.row, seenWith: zone.rights),
+                                zone.rights.access
+                            )
+                        } catch let error as ServiceError where error.code == .zoneBusy {
+                            // As if nothing was seen of it: it has changed now, and again when it can be looked at.
+                            return (0, 0)
                         }
-                        return (
-                            try reader.version(of: zone.row, seenWith: zone.rights),
-                            zone.rights.access
-                        )
                     }
                 }
             } catch let error as StorageError where error.database == home(of: owner) {

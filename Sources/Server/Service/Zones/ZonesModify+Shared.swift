@@ -19,24 +19,33 @@ extension ZonesModify {
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: sharedPrefix)
+        var settled: [ZoneIDDictionary: ZoneResult] = [:]
         if let idempotencyRecord,
             let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {
-            let results = try ZonesOutcome(outcome, count: request.operations.count)
-                .replay(request) { gone($0.zoneID, in: context) }
-            return Answer(try await addingDatabaseToken(results, in: database, signer))
+            settled = try ZonesOutcome(outcome, count: request.operations.count)
+                .settled(request) { gone($0.zoneID, in: context) }
+            if settled.count == request.operations.count {
+                let results = request.operations.compactMap { settled[$0.zoneID] }
+                return Answer(try await addingDatabaseToken(results, in: database, signer))
+            }
         }
-        let results = try await database.answers(
+        let results: [ZoneResult] = try await database.answers(
             request.operations, zoneID: { $0.zoneID },
             // Not in the zone anyway: what was asked for is already the case.
             refused: { operation, error in
-                error.code == .zoneNotFound
+                if let result = settled[operation.zoneID] { return result }
+                return error.code == .zoneNotFound
                     ? .success(gone(operation.zoneID, in: context))
                     : .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
             },
             from: { view, operations in
                 var results: [ZoneResult] = []
                 for operation in operations {
+                    if let result = settled[operation.zoneID] {
+                        results.append(result)
+                        continue
+                    }
                     do {
                         try await leave(operation.zoneID, in: view, databases, stores, signer)
                         results.append(.success(gone(operation.zoneID, in: context)))

@@ -52,18 +52,22 @@ extension ZonesModify: ServedEndpoint {
         ) { records -> (Answer, [String], Bool) in
             let writer = records.transaction
             let tokens = context.changeTokens(signer, of: address, writer)
+            var settled: [ZoneIDDictionary: ZoneResult] = [:]
             if let outcome = try idempotency?.outcome(in: writer) {
-                let zones = try ZonesOutcome(outcome, count: request.operations.count)
-                    .replay(request) { try current($0, in: writer, context, tokens) }
-                return (Answer(zones), [], false)
+                settled = try ZonesOutcome(outcome, count: request.operations.count)
+                    .settled(request) { try current($0, in: writer, context, tokens) }
+                if settled.count == request.operations.count {
+                    return (Answer(request.operations.compactMap { settled[$0.zoneID] }), [], false)
+                }
             }
             var changes = ZoneChanges(context: context)
-            let results = try request.operations.map { operation in
+            let results = try request.operations.map { operation -> ZoneResult in
+                if let result = settled[operation.zoneID] { return result }
                 do {
                     guard let name = context.zoneName(operation.zoneID) else {
                         throw ServiceError.zoneNotFound
                     }
-                    return ZoneResult.success(
+                    return .success(
                         try changes.apply(operation, to: name, in: &records, tokens: tokens))
                 } catch let error as ServiceError {
                     return .failure(ZoneFailure(zoneID: operation.zoneID, error: error))

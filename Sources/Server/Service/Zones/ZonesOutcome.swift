@@ -38,19 +38,32 @@ struct ZonesOutcome {
         self.failures = failures
     }
 
-    /// The answer to a repeated request.
+    /// The results that a repeated request gets again, by zone. Operations that failed for the moment have none, such
+    /// as one on a file that was damaged: they are carried out now.
     ///
     /// - Parameter zone: Reads the zone of a successful operation; nil when it was deleted since.
-    func replay(
+    func settled(
         _ request: ZonesModify.Request,
         zone: (ZonesModify.Operation) throws -> ZoneDictionary?
-    ) throws -> [ZoneResult] {
-        try zip(request.operations, failures).map { operation, failure in
-            if let failure { return .failure(try readWire(ZoneFailure.self, from: failure)) }
-            guard let zone = try zone(operation) else {
-                return .failure(ZoneFailure(zoneID: operation.zoneID, error: .zoneNotFound))
+    ) throws -> [ZoneIDDictionary: ZoneResult] {
+        var settled: [ZoneIDDictionary: ZoneResult] = [:]
+        for (operation, bytes) in zip(request.operations, failures) {
+            let zoneID = operation.zoneID
+            if let bytes {
+                let failure = try readWire(ZoneFailure.self, from: bytes)
+                if failure.error.mayPass { continue }
+                settled[zoneID] = .failure(failure)
+            } else if let zone = try zone(operation) {
+                settled[zoneID] = .success(zone)
+            } else {
+                settled[zoneID] = .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound))
             }
-            return .success(zone)
         }
+        return settled
     }
+}
+
+extension ServiceError {
+    /// Whether the same request may succeed later, because the service or the zone could not take it at the moment.
+    fileprivate var mayPass: Bool { code.httpStatus >= 500 || code == .throttled }
 }

@@ -15,8 +15,16 @@ extension SQLiteDirectory {
             """, binding: pushToken, Self.device)
     }
 
-    func put(_ device: DeviceRow) async throws {
+    func put(_ device: DeviceRow, ofSession session: String?) async throws -> Bool {
         try await database.write { database in
+            if let session {
+                let isThere = try SQLStatement(
+                    database, "SELECT 1 FROM session WHERE identifier = ?"
+                )
+                .bind(1, session)
+                .first { _ in true }
+                guard isThere != nil else { return false }
+            }
             try SQLStatement(
                 database, "INSERT OR REPLACE INTO device VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
             )
@@ -25,6 +33,7 @@ extension SQLiteDirectory {
                 device.lastUsedMilliseconds, device.isRegistered, Int64(device.channel.rawValue)
             )
             .run()
+            return true
         }
     }
 

@@ -77,7 +77,10 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
     /// The rows of a push token, one for each container that it is registered with, ordered by container.
     func devices(pushToken: String) async throws -> [DeviceRow]
     /// Stores a device, in place of the one with the same token and container.
-    func put(_ device: DeviceRow) async throws
+    ///
+    /// - Parameter session: The session that the device signed in with; nil for none.
+    /// - Returns: false when the session has ended; then nothing is stored.
+    func put(_ device: DeviceRow, ofSession session: String?) async throws -> Bool
     /// Notes when a push token was used in a container; does nothing when it is not stored any more.
     func renewDevice(
         pushToken: String, in address: ContainerAddress, atMilliseconds milliseconds: Int64
@@ -89,6 +92,11 @@ public protocol Directory: AccountDirectory, SchemaDirectory, SharingDirectory {
 }
 
 extension Directory {
+    /// Stores a device regardless of sessions.
+    public func put(_ device: DeviceRow) async throws {
+        _ = try await put(device, ofSession: nil)
+    }
+
     /// The first row of a push token.
     public func device(pushToken: String) async throws -> DeviceRow? {
         try await devices(pushToken: pushToken).first

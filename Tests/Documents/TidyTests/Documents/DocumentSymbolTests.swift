@@ -28,7 +28,7 @@ import Testing
         Exception(path: article, about: "Tests/HutsTests/", reason: "of the package of the reader"),
     ]
 
-    static let commentExceptions = ["account.json", "zone.json"].map {
+    static let commentExceptions = ["account.json", "zone.json", "deleted.json"].map {
         Exception(
             path: "Sources/Server/Service/Accounts/AccountArchive.swift", about: $0,
             reason: "A file in the archive.")

@@ -1,5 +1,6 @@
 import GRDB
 import StratusRecords
+import StratusWire
 import Synchronization
 import Testing
 
@@ -132,6 +133,28 @@ import Testing
         _ = try await world.service.nextNotification(pushToken: "token", timeoutSeconds: 0)
         #expect(hasChanged.withLock { $0 })
         #expect(try await inner.directory.device(pushToken: "token") == nil)
+    }
+
+    /// A request of a session that the change ends was admitted before it.
+    @Test(arguments: [true, false])
+    func requestDuringTheChangeStoresNoPushToken(createsToken: Bool) async throws {
+        let database = WatchedDatabase(inner.placement.directory)
+        let world = world(of: database)
+        let (accounts, name) = try await account(at: world)
+        let phone = try await world.person("ida@example.org")
+        let token = try await phone.listen()
+        database.beforeNextWrite { try await accounts.setPassword("another horse", name) }
+        let failure =
+            if createsToken {
+                await phone.refusal(
+                    TokensCreate.self, .init(apnsEnvironment: "development"), in: nil)
+            } else {
+                await phone.refusal(
+                    TokensRegister.self,
+                    .init(apnsEnvironment: "development", apnsToken: token), in: nil)
+            }
+        #expect(failure?.error.code == .authenticationRequired)
+        #expect(try await inner.directory.devices(of: name, in: world.address).isEmpty)
     }
 
     /// The former password was checked before the change, and its session would begin after it.

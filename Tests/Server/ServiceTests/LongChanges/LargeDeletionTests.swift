@@ -166,6 +166,25 @@ import Testing
             try await store.read { try $0.recordBytes } == store.read { try $0.countRecordBytes() })
     }
 
+    /// A device that got no answer sends its request again; what failed for the moment must not fail for a week.
+    @Test func repeatedCreationSucceedsWhenTheFormerZoneIsGone() async throws {
+        let tree = try await Hierarchy(.memory)
+        try await tree.ida.deleteZone("Trips")
+        func create() async throws -> [ServiceError.Code?] {
+            try await tree.ida.ask(
+                ZonesModify.self,
+                .init(
+                    operations: ["Trips", "New"].map { .init(.create, zone($0)) },
+                    operationID: "zones-1")
+            ).items.map { $0.error?.code }
+        }
+        #expect(try await create() == [.zoneBusy, nil])
+        try await tree.ida.deleteZone("New")
+        while try await tree.step() {}
+        // The zone that was created, and deleted since, is not created again.
+        #expect(try await create() == [nil, .zoneNotFound])
+    }
+
     @Test func doctorFindsNothingBetweenSteps() async throws {
         let tree = try await Hierarchy(.sqlite, count: 40)
         let storage = try #require(tree.storage as? SQLiteStorageEngine)

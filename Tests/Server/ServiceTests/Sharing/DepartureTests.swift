@@ -102,6 +102,30 @@ import Testing
         #expect(try await tree.paul.sharedZones().count == 1)
     }
 
+    /// Meanwhile others' zones are reported, and a device that fetches this one learns that it is busy.
+    @Test func busyZoneIsReportedAsChanged() async throws {
+        let (tree, _) = try await sharedTree(perLongCascade: 20)
+        let cy = try await tree.world.person("cy@example.org", with: "Trips")
+        try await cy.shareTrail(with: tree.paul)
+        func changes(since token: String?) async throws -> (owners: Set<String>, token: String) {
+            let answer = try await tree.paul.ask(
+                ChangesDatabase.self, .init(syncToken: token), in: .shared)
+            let zones = answer.zones.compactMap(\.zone)
+            #expect(zones.allSatisfy { $0.isDeleted == false })
+            return (Set(zones.compactMap(\.zoneID.ownerRecordName)), answer.syncToken)
+        }
+        let first = try await changes(since: nil)
+        try await leave(tree)
+        try await cy.modify([hut(.forceUpdate, "root", [beds(4)], type: "Trail")], in: "Trips")
+        let busy = try await changes(since: first.token)
+        #expect(busy.owners == [tree.ida.name, cy.name])
+        #expect(try await changes(since: busy.token).owners.isEmpty)
+        let page = try await tree.paul.changes(in: zone("Trips", of: tree.ida))
+        #expect(page.error?.code == .zoneBusy)
+        while try await tree.step() {}
+        #expect(try await changes(since: busy.token).owners == [tree.ida.name])
+    }
+
     /// If they are moved back before the last step, all of them are visible again, on a device too.
     @Test(arguments: [0, 2, 4]) func recordsMovedBackAreVisibleAgain(_ steps: Int) async throws {
         let (tree, _) = try await sharedTree()

@@ -200,6 +200,35 @@ import Testing
         #expect(nameless.failed?.error.frameworkCode == .invalidArguments)
     }
 
+    @Test("Strangers who join a public share leave its owner room for invitations")
+    func publicParticipantsTakeNoPlacesOfInvited() async throws {
+        let ida = try await owner(limits: .with { $0.participantsPerShare = 2 })
+        let made = try await ida.modify(
+            [hut(.create, "trail"), share(.create, "S", of: "trail", permission: .readOnly)],
+            in: "Trips")
+        let link = try #require(made[1].record?.shortGUID)
+        func join(_ name: String) async throws -> FrameworkErrorCode? {
+            try await ida.world.person(name).accept(link).error?.frameworkCode
+        }
+        func save(_ list: [ParticipantDictionary]) async throws -> RecordResult {
+            try await ida.modify(
+                [share(.forceUpdate, "S", participants: list)], in: zone("Trips"), scope: .private)[
+                    0]
+        }
+        #expect(try await join("eve@example.org") == nil)
+        #expect(try await join("gus@example.org") == nil)
+        #expect(try await join("liz@example.org") == .tooManyParticipants)
+        let strangers = try #require(
+            try await ida.lookup(["S"], in: "Trips")[0].record?.share?.participants)
+        let two = try await save(
+            strangers + [invited("bo@example.org"), invited("cy@example.org")])
+        let list = try #require(two.record?.share?.participants)
+        #expect(list.map(\.role) == [.owner, .publicUser, .publicUser, .user, .user])
+        #expect(try await join("bo@example.org") == nil)
+        let three = try await save(list + [invited("di@example.org")])
+        #expect(three.failed?.error.frameworkCode == .tooManyParticipants)
+    }
+
     @Test("An administrator adds and removes users, and changes nothing else")
     func administratorChangesParticipantsOnly() async throws {
         let world = World()

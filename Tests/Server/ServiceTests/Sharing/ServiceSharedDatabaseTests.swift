@@ -251,6 +251,31 @@ import Testing
             ChangesZone.self, .init(zones: [.init(zoneID: zones[0])]), in: .shared)
         #expect(alone?.error.stratusCode == .databaseDamaged)
     }
+
+    /// It leaves only the zone that it could not leave before: the other one may have been joined since.
+    @Test func repeatedLeavingSucceedsAfterTheRepair() async throws {
+        let file = DamagedFile()
+        let people = try await Travellers(World(file.storage))
+        let (ida, bo, cy) = (people.ida, people.bo, people.cy)
+        try await cy.makeZone("Trips")
+        try await ida.shareTrail(with: bo)
+        let link = try await cy.shareTrail(with: bo)
+        let request = ZonesModify.Request(
+            operations: [ida, cy].map { .init(.delete, zone("Trips", of: $0)) },
+            operationID: "leave-1")
+        func leave() async throws -> [StratusErrorCode?] {
+            try await bo.ask(ZonesModify.self, request, in: .shared).items
+                .map { $0.error?.stratusCode }
+        }
+        file.damage(ida)
+        #expect(try await leave() == [.databaseDamaged, nil])
+        #expect(try await bo.accept(link).error == nil)
+        #expect(try await leave() == [.databaseDamaged, nil])
+        file.repair()
+        #expect(try await leave() == [nil, nil])
+        let owners = try await bo.sharedZones().map { $0.zone?.zoneID.ownerRecordName }
+        #expect(owners == [cy.name])
+    }
 }
 
 extension Person {
