@@ -40,3 +40,9 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for Scripts/docs, as in the package of Stratus.
+if Context.environment["STRATUS_DOCUMENTATION"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

@@ -1,4 +1,5 @@
 import Foundation
+import StratusRuntime
 import Synchronization
 
 /// Standard output, shared by commands and by changes that arrive at any time; neither lines nor the outputs of
@@ -47,8 +48,8 @@ package final class TerminalOutput: Sendable {
     package func ring() { write("\u{7}") }
 
     private func write(_ text: String) {
-        // Writing fails when the reader has closed the pipe: then neither the rest nor an error can be read.
-        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        print(text, terminator: "")
+        StandardOutput.flush()
     }
 }
 

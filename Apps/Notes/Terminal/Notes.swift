@@ -26,6 +26,7 @@ struct Notes: AsyncParsableCommand {
             """, subcommands: [Show.self, Do.self, SignIn.self, SignOut.self])
 
     static func main() async {
+        StandardOutput.checkAtExit()
         AppLog.begin(ProcessInfo.processInfo.environment)
         await main(nil)
     }

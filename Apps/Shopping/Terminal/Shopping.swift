@@ -35,6 +35,7 @@ struct Shopping: AsyncParsableCommand {
             """, subcommands: [Show.self, Do.self, Web.self, Demo.self, SignIn.self, SignOut.self])
 
     static func main() async {
+        StandardOutput.checkAtExit()
         AppLog.begin(ProcessInfo.processInfo.environment)
         await main(nil)
     }

@@ -2,7 +2,7 @@
 @_exported import Foundation
 @_exported import StratusMapping
 
-/// Generates the ``CloudMap`` of a type whose objects sync.
+/// Generates the `CloudMap` of a type whose objects sync.
 ///
 /// Every stored variable becomes a field with its name. It may be a value that a record can hold, an optional value, an
 /// enumeration with raw values, a file (`URL?`, an asset), another mapped object (a reference) or a list of those. A
@@ -18,16 +18,16 @@
 /// }
 /// ```
 ///
-/// A struct gets the properties `syncID` and `changeDate` unless it declares them; it conforms to ``CloudKeyed``, and
-/// also to ``CloudCreatable`` if it can be created without arguments, as in `Hut()`. A final class must declare the two
-/// properties. For the ``CloudFields`` of a ``CloudObject`` only the map is generated.
+/// A struct gets the properties `syncID` and `changeDate` unless it declares them; it conforms to `CloudKeyed`, and
+/// also to `CloudCreatable` if it can be created without arguments, as in `Hut()`. A final class must declare the two
+/// properties. For the `CloudFields` of a `CloudObject` only the map is generated.
 ///
 /// A property that cannot be mapped is a compiler error in its line. Mistakes that concern several types, such as a
-/// reference to a type that is not set up, are thrown by ``CloudMapping``.
+/// reference to a type that is not set up, are thrown by `CloudMapping`.
 ///
 /// - Parameters:
 ///   - recordType: the record type; by default the name of the type, without `Fields` at its end.
-///   - isWeak: whether objects that refer to an object of this type are deleted with it; see ``CloudMap/weak()``.
+///   - isWeak: whether objects that refer to an object of this type are deleted with it; see `CloudMap.weak()`.
 @attached(member, names: named(cloudMap), named(syncID), named(changeDate))
 @attached(extension, conformances: CloudEntity, CloudKeyed, CloudCreatable)
 public macro CloudRecord(_ recordType: String? = nil, isWeak: Bool = false) =
@@ -63,6 +63,6 @@ public macro CloudChangeDate(_ name: String = "changeDate") =
     #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")
 
 /// Marks the static property with the object that takes the place of an absent one of this type; see
-/// ``CloudMap/placeholder(_:)``.
+/// `CloudMap.placeholder(_:)`.
 @attached(peer)
 public macro CloudPlaceholder() = #externalMacro(module: "StratusMacrosPlugin", type: "MarkMacro")

@@ -10,6 +10,11 @@ struct StratusCacheCommand: ParsableCommand {
         commandName: "stratus-cache", abstract: "Inspect the file of a CloudCache.",
         subcommands: [Inspect.self])
 
+    static func main() {
+        StandardOutput.checkAtExit()
+        main(nil)
+    }
+
     /// Prints the queue, the tokens, the history and the sizes of a file.
     struct Inspect: ParsableCommand {
         static let configuration = CommandConfiguration(

@@ -18,6 +18,11 @@ struct StratusLogin: AsyncParsableCommand {
                 --container iCloud.org.example.Trails --env-file trails.env
             """)
 
+    static func main() async {
+        StandardOutput.checkAtExit()
+        await main(nil)
+    }
+
     @Option(help: ArgumentHelp("The app's container; default: STRATUS_CONTAINER."))
     var container: String?
 

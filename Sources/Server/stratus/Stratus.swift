@@ -1,4 +1,5 @@
 import ArgumentParser
+import StratusRuntime
 
 /// The command line of the service.
 @main
@@ -29,4 +30,9 @@ struct Stratus: AsyncParsableCommand {
             Zone.self, Examine.self, Backup.self, Restore.self, Compact.self, Restored.self,
             Collect.self, ListLimits.self,
         ])
+
+    static func main() async {
+        StandardOutput.checkAtExit()
+        await main(nil)
+    }
 }

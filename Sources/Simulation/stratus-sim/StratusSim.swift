@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import StratusRuntime
 import StratusSimulation
 
 /// Runs simulated worlds: `stratus-sim run --worlds 1000`, and again the one that failed:
@@ -11,6 +12,11 @@ struct StratusSim: ParsableCommand {
         commandName: "stratus-sim",
         abstract: "Run simulated worlds of a service and its devices, each from a seed.",
         subcommands: [Run.self, Replay.self, Shrink.self, RunChunk.self])
+
+    static func main() {
+        StandardOutput.checkAtExit()
+        main(nil)
+    }
 
     /// With it, sets and dictionaries have the same order in every process, so that a seed always gives the same run.
     static let oneHashing = ["SWIFT_DETERMINISTIC_HASHING": "1"]

@@ -71,15 +71,16 @@ public final class TestClock: Sendable {
             timeout: { try await self.sleep(seconds: $0) })
     }
 
-    /// Advances the clock and resumes the tasks whose deadline has passed, the earliest first.
+    /// Advances the clock and resumes the tasks whose deadline has passed, the earliest first, and those with the same
+    /// deadline in the order in which they began to sleep.
     public func advance(bySeconds seconds: Double) {
         let woken = state.withLock { state in
             state.uptime += max(0, seconds)
             let due = state.sleepers.filter { $0.value.deadline <= state.uptime }
             for number in due.keys { state.sleepers[number] = nil }
-            return due.values.sorted { $0.deadline < $1.deadline }
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
         }
-        for sleeper in woken { sleeper.continuation.resume() }
+        for (_, sleeper) in woken { sleeper.continuation.resume() }
     }
 
     /// Waits, without time passing, until a task sleeps for this many seconds from now, to the

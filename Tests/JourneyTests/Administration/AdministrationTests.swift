@@ -212,6 +212,40 @@ import Testing
         #expect(instance.terminate() == 0)
     }
 
+    /// The command is stopped by the system's limit for the size of a file, in the middle of the archive.
+    @Test func stoppedExportLeavesNothingUnderItsName() async throws {
+        let folder = try TemporaryFolder()
+        let instance = try ServedInstance(dataFolder: folder.path)
+        let alice = try Session(instance, user: "alice")
+        let text = String(repeating: "x", count: 900_000)
+        for number in 0..<4 {
+            let saved = try alice.post(
+                "records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordName":"r\#(number)","#
+                    + #""recordType":"Note","fields":{"text":{"value":"\#(text)"}}}}]}"#)
+            #expect(try saved.errorCode() == nil)
+        }
+        #expect(instance.terminate() == 0)
+        let exports = try TemporaryFolder()
+        let path = exports.path + "/alice.tar"
+        let export = [
+            BuiltProgram.named("stratus").path, "user", "export", "--data", folder.path,
+            alice.identity.userRecordName, "-o", path,
+        ]
+        let stopped = try await Self.output(
+            of: ["sh", "-c", #"ulimit -f 2048; exec "$0" "$@""#] + export)
+        #expect(stopped.status == SIGXFSZ, "\(stopped.error)")
+        let files = FileManager.default
+        let parts = try files.contentsOfDirectory(atPath: exports.path)
+        #expect(parts.count == 1 && parts.allSatisfy { $0.hasPrefix("alice.tar.") }, "\(parts)")
+        // The part of an archive is in no one's way.
+        #expect(try await Self.output(of: export).status == 0)
+        let archive = try tarFiles([UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
+        #expect(archive.values.map(\.count).reduce(0, +) > 4 * 900_000)
+        #expect(try files.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+        #expect(try files.contentsOfDirectory(atPath: exports.path).count == 2)
+    }
+
     @Test func refusedCommandPrintsOneSentence() async throws {
         let folder = try TemporaryFolder()
         let long = String(repeating: "x", count: 128)

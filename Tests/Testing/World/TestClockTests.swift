@@ -1,4 +1,6 @@
+import Dispatch
 import StratusTesting
+import Synchronization
 import Testing
 
 /// Waiting for a test's clock ends with the waiting task; otherwise a removed feature would hang its test.
@@ -27,5 +29,32 @@ struct TestClockTests {
         clock.advance(bySeconds: 5)
         try await sleeper.value
         #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func tasksWithOneDeadlineWakeInTheOrderInWhichTheyFellAsleep() async throws {
+        let (clock, thread) = (TestClock(), OneThread())
+        let woken = Mutex<[Int]>([])
+        let sleepers = (0..<20).map { number in
+            Task(executorPreference: thread) {
+                try await clock.sleep(seconds: 5)
+                woken.withLock { $0.append(number) }
+            }
+        }
+        // Runs on that thread after all of them.
+        await Task(executorPreference: thread) {}.value
+        #expect(clock.sleeperCount == 20)
+        clock.advance(bySeconds: 5)
+        for sleeper in sleepers { try await sleeper.value }
+        #expect(woken.withLock { $0 } == Array(0..<20))
+    }
+}
+
+/// Runs steps of tasks in the order in which they become ready.
+private final class OneThread: TaskExecutor {
+    private let queue = DispatchQueue(label: "TestClockTests")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -52,15 +52,7 @@ extension ShoppingStore {
     ///   cache, and then nothing is removed.
     @discardableResult
     public func signOut(sendingFirst: Bool) async throws -> Int {
-        let wasRunning = try await cache.status().isRunning
-        let unsent: [UnsentChange]
-        do {
-            unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
-        } catch {
-            // Nothing is removed, and the user goes on; the cache may have stopped before it refused.
-            if wasRunning { await cache.start() }
-            throw error
-        }
+        let unsent = try await cache.signOut(sendingFirst ? .sendThenRemove : .remove)
         try activity.removeEverything()
         listsByID = [:]
         try await close()

@@ -51,14 +51,23 @@ extension CloudCache {
     ///   these are the last copies. The files of their assets are kept as long as the records are
     ///   held.
     /// - Throws: ``CacheError`` `notSynced` or another error of ``sync()``; `unsentChanges` if the service refused a
-    ///   change, which needs a decision first, or the app kept saving meanwhile. Then nothing is removed.
+    ///   change, which needs a decision first, or the app kept saving meanwhile. Then nothing is removed, and a loop that
+    ///   was running goes on.
     @discardableResult
     public func signOut(_ choice: SignOut) async throws -> [UnsentChange] {
         if choice == .sendThenRemove { try await sync() }
-        await stop()
+        let wasStarted = await databases[0].turn.isStarted
+        let order = await stopLoops()
         if choice == .keep { return try await file.disk.read { [self] in try unsentChanges() } }
-        let lost = try await file.disk.write { [self] in
-            try removeEverythingHere(evenUnsent: choice == .remove)
+        let lost: [UnsentChange]
+        do {
+            lost = try await file.disk.write { [self] in
+                try removeEverythingHere(evenUnsent: choice == .remove)
+            }
+        } catch {
+            // Unless the app has started or stopped the loops itself meanwhile.
+            if wasStarted, isLast(order) { await start() }
+            throw error
         }
         try await cachedAssets.tidy()
         return lost

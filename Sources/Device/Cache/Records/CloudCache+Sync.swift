@@ -43,14 +43,25 @@ extension CloudCache {
 
     /// Ends the running loop. The current operation is repeated later.
     public func stop() async {
+        _ = await stopLoops()
+    }
+
+    /// Ends the running loop, like ``stop()``.
+    ///
+    /// - Returns: the number of this call.
+    func stopLoops() async -> Int {
         let order = nextOrder()
         for database in databases { await database.turn.stop(order) }
         // Unless the loops were started again meanwhile.
-        if orderCount.load(ordering: .relaxed) == order { cachedAssets.stopFetching() }
+        if isLast(order) { cachedAssets.stopFetching() }
+        return order
     }
 
     /// The number of a call of ``start()`` or ``stop()``, of which the last one decides.
     func nextOrder() -> Int { orderCount.add(1, ordering: .relaxed).newValue }
+
+    /// Whether neither ``start()`` nor ``stop()`` was called after the call with this number.
+    func isLast(_ order: Int) -> Bool { orderCount.load(ordering: .relaxed) == order }
 
     /// Makes a running loop fetch soon: only one zone, if this device has it, otherwise all databases.
     ///

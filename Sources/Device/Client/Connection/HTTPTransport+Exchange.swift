@@ -98,10 +98,13 @@ extension HTTPTransport {
     static func transportError(_ error: any Error) -> TransportError {
         switch error {
         case let error as TransportError: return error
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            // Its name could not be resolved.
+            return unknownHost(error.host, error)
         case let error as NIOConnectionError:
-            // Empty when the name could not be resolved, as on a device that is offline.
             let isCutOff = error.connectionErrors.allSatisfy { isNoRoute($0.error) }
             return isCutOff ? noRoute(error) : refused(error)
+        case let error as SocketAddressError.UnknownHost: return unknownHost(error.host, error)
         case let error as IOError where error.errnoCode == ECONNREFUSED: return refused(error)
         case let error as IOError where isNoRoute(error): return noRoute(error)
         case is SocketAddressError: return noRoute(error)
@@ -164,6 +167,13 @@ extension HTTPTransport {
             .refused,
             "Nothing listens at the service's address: start the service, or correct the address.",
             cause: error)
+    }
+
+    /// The error for a name without an address. On a device that is offline no name has one.
+    private static func unknownHost(_ host: String, _ error: any Error) -> TransportError {
+        TransportError(
+            .noRoute,
+            "The host \(host) was not found: check the network and the host's name.", cause: error)
     }
 
     private static func noRoute(_ error: any Error) -> TransportError {

@@ -148,7 +148,9 @@ struct User: AsyncParsableCommand {
                 "Write a user's private databases, and what the user made in public ones, to a new tar file.",
             discussion: """
                 Records are lines of JSON, assets are files; account.json says whose they are. Encrypted \
-                values are as the service has them.
+                values are as the service has them. The file has its name once it is complete. A command \
+                that was stopped may leave a part of it, whose name has a full stop and six characters \
+                more; remove it.
                 """)
 
         @OptionGroup var account: NamedAccount
@@ -159,24 +161,43 @@ struct User: AsyncParsableCommand {
         func run() async throws {
             try await account.folder.withService { service in
                 let row = try await service.accounts.user(account.user)
-                let descriptor = open(output, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-                guard descriptor >= 0 else {
-                    throw OneSentence(
-                        "The file \(output) exists already or cannot be created; name another with"
-                            + " --output.")
-                }
+                try checkOutput()
+                // An incomplete archive could be taken for a complete one, so a draft beside it gets the name at last.
+                var draft = Array((output + ".XXXXXX").utf8CString)
+                let descriptor = mkstemp(&draft)
+                guard descriptor >= 0 else { throw unwritable }
                 let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
                 do {
                     try await service.writeArchive(of: row) { bytes in
                         try handle.write(contentsOf: Data(bytes))
                     }
                     try handle.synchronize()
+                    // The archive took its time, in which another file may have got the name.
+                    try checkOutput()
+                    guard rename(draft, output) == 0 else { throw unwritable }
                 } catch {
-                    // An incomplete archive could be taken for a complete one.
-                    unlink(output)
+                    unlink(draft)
                     throw error
                 }
+                let folder = URL(fileURLWithPath: output).deletingLastPathComponent().path
+                let code = DurableFile.sync(folder)
+                // A file system that cannot flush folders returns EINVAL.
+                guard code == 0 || code == EINVAL else {
+                    throw OneSentence(
+                        "The archive \(output) is complete, but the folder \(folder) was not flushed"
+                            + " to the disk. Check the disk, and export to another file.")
+                }
             }
+        }
+
+        private func checkOutput() throws {
+            guard access(output, F_OK) != 0 else { throw unwritable }
+        }
+
+        private var unwritable: OneSentence {
+            OneSentence(
+                "The file \(output) exists already or cannot be created; name another with"
+                    + " --output.")
         }
     }
 

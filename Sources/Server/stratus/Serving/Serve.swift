@@ -312,8 +312,8 @@ struct Serve: AsyncParsableCommand {
             logger: logger
         ) { port in
             let name = host.contains(":") ? "[\(host)]" : host
-            // Not print(), which buffers the line when the output is a pipe.
-            FileHandle.standardOutput.write(Data("listening on \(scheme)://\(name):\(port)\n".utf8))
+            print("listening on \(scheme)://\(name):\(port)")
+            StandardOutput.flush()
         }
     }
 

@@ -90,6 +90,25 @@ import Testing
         }
         #expect(error?.code == .unsentChanges)
         #expect(try phone.texts() == ["a": "1"])
+        #expect(try await phone.cache.status().isRunning == false)
+    }
+
+    /// The user goes on, and so does the loop.
+    @Test(.timeLimit(.minutes(20)))
+    func refusedSignOutDoesNotEndTheLoop() async throws {
+        let cloud = RealService()
+        let phone = try Device(cloud)
+        cloud.refuse("a", SyncFailure(.invalidArguments))
+        await phone.cache.start()
+        try phone.save("a", "1")
+        let error = await #expect(throws: CacheError.self) {
+            try await phone.cache.signOut(.sendThenRemove)
+        }
+        #expect(error?.code == .unsentChanges)
+        try #require(try await phone.cache.status().isRunning)
+        try phone.save("b", "1")
+        while try await cloud.names() != ["b"] { await Task.yield() }
+        await phone.cache.stop()
     }
 
     @Test func anotherUserGetsAnEmptyFile() async throws {

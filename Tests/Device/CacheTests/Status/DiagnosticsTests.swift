@@ -5,6 +5,7 @@ import Instrumentation
 import StratusClient
 import StratusRecords
 import StratusSync
+import TestProcesses
 import Testing
 
 @testable import StratusCache
@@ -103,6 +104,15 @@ import Testing
         try other.inDatabase { try $0.execute(sql: "ROLLBACK") }
         try other.close()
     }
+
+    #if os(Linux)
+        @Test func reportOnFullDiskFails() async throws {
+            let (_, phone) = try await troubled()
+            let run = try ChildProcess.runIntoFullDisk("stratus-cache", ["inspect", phone.path])
+            #expect(run.status == 1)
+            #expect(run.error.hasPrefix("Error: The output was not written"), "\(run.error)")
+        }
+    #endif
 
     @Test func invariantViolationsAreFound() async throws {
         let (_, phone) = try await troubled()

@@ -1,9 +1,11 @@
 import Foundation
 import Hummingbird
-import StratusClient
+import NIOCore
 import Synchronization
 import TestServing
 import Testing
+
+@testable import StratusClient
 
 /// Requests over broken connections between the device and the service.
 @Suite(.timeLimit(.minutes(20))) struct ConnectionErrorTests {
@@ -92,7 +94,19 @@ import Testing
             try await self.database("http://stratus.invalid").allRecordZones()
         }
         #expect(error?.code == .networkUnavailable)
-        #expect(error?.transportError?.code == .noRoute)
+        let cause = error?.transportError
+        #expect(cause?.code == .noRoute)
+        #expect(cause?.sentence.hasPrefix("The host stratus.invalid was not found") == true)
+    }
+
+    /// The system's own error for such a name has a type of its own.
+    @Test func unresolvedNameIsNoRoute() throws {
+        let unknown = try #require(throws: SocketAddressError.UnknownHost.self) {
+            try SocketAddress.makeAddressResolvingHost("stratus.invalid", port: 80)
+        }
+        let error = HTTPTransport.transportError(unknown)
+        #expect(error.code == .noRoute)
+        #expect(error.sentence.hasPrefix("The host stratus.invalid was not found"))
     }
 }
 
