@@ -16,10 +16,12 @@ extension CloudMapping {
         do {
             let isNew = entity.cloudID == nil
             let name = try self.name(entity)
-            if isNew { return try ledger.setDeleted(type, [name], isPending: false) }
+            if isNew {
+                return try ledger.setDeleted(type, [name], isPending: false, isDurable: true)
+            }
             try refuseSaving()
             try requireSetUp(Entity.self)
-            try ledger.setDeleted(type, [name], isPending: true)
+            try ledger.setDeleted(type, [name], isPending: true, isDurable: true)
             state.withLock { $0.deletions[EntityGraph.key(Entity.self, name)] = $0.takeTicket() }
             try await removeCopy(of: entity, name)
             try await holding([type]) {
