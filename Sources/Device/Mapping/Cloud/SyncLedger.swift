@@ -215,13 +215,14 @@ final class SyncLedger: Sendable {
     }
 
     /// - Parameters:
-    ///   - isPending: whether the deletion must still be sent to the cloud.
-    ///   - isDurable: whether the disk must have it when this returns.
+    ///   - isPending: whether the deletion must still be sent to the cloud. Then the disk has it when this returns.
+    ///   - isDurable: whether the disk must have it also if it is not pending.
     func setDeleted(
         _ type: String, _ names: some Sequence<String>, isPending: Bool, isDurable: Bool = false
     ) throws {
         try write(
-            names.map { Line(type: type, name: $0, isPending: isPending) }, isDurable: isDurable)
+            names.map { Line(type: type, name: $0, isPending: isPending) },
+            isDurable: isPending || isDurable)
     }
 
     func set(_ key: String, _ value: String?) throws {

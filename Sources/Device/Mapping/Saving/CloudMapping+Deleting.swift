@@ -21,7 +21,7 @@ extension CloudMapping {
             }
             try refuseSaving()
             try requireSetUp(Entity.self)
-            try ledger.setDeleted(type, [name], isPending: true, isDurable: true)
+            try ledger.setDeleted(type, [name], isPending: true)
             state.withLock { $0.deletions[EntityGraph.key(Entity.self, name)] = $0.takeTicket() }
             try await removeCopy(of: entity, name)
             try await holding([type]) {

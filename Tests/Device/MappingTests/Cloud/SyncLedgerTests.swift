@@ -42,7 +42,7 @@ import Testing
         try ledger.setKnown("Hut", ["first": SyncLedger.Known(changed: 1)])
         try ledger.setDeleted("Hut", ["other"], isPending: false)
         #expect(synced.withLock { $0 }.isEmpty)
-        try ledger.setDeleted("Hut", ["first"], isPending: true, isDurable: true)
+        try ledger.setDeleted("Hut", ["first"], isPending: true)
         let texts = synced.withLock { $0 }
         #expect(texts.count == 1)
         #expect(texts.last?.contains(#""isPending":true"#) == true)
@@ -54,7 +54,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: url) }
         let ledger = try SyncLedger(url: url, sync: { _ in throw POSIXError(.EIO) })
         #expect(throws: MappingError.self) {
-            try ledger.setDeleted("Hut", ["first"], isPending: true, isDurable: true)
+            try ledger.setDeleted("Hut", ["first"], isPending: true)
         }
         // The system may have dropped what it could not write.
         try Data().write(to: url)
