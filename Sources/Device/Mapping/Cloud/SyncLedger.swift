@@ -250,13 +250,14 @@ final class SyncLedger: Sendable {
                 return try Self.rewrite(&state, to: url)
             }
             state.endsWithPart = true
+            let isNameSynced = state.isNameSynced
             try Self.reporting(url) {
                 try append(file, Self.text(lines))
                 guard isDurable else { return }
                 try sync(file)
-                if !state.isNameSynced { try Self.syncFolder(of: url) }
-                state.isNameSynced = true
+                if !isNameSynced { try Self.syncFolder(of: url) }
             }
+            state.isNameSynced = isNameSynced || isDurable
             state.endsWithPart = false
         }
     }
@@ -279,7 +280,7 @@ final class SyncLedger: Sendable {
         guard let file = try? FileHandle(forWritingTo: url) else {
             return try rewrite(&state, to: url)
         }
-        try reporting(url) { try file.seekToEnd() }
+        _ = try reporting(url) { try file.seekToEnd() }
         state.file = file
     }
 
