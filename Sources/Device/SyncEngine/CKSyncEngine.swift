@@ -86,7 +86,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         _ = driver.world.startTask("engine stop") { await driver.stop() }
     }
 
-    /// Fetches changes, and returns when the delegate has handled all of them.
+    /// Fetches changes, and returns when the delegate has handled all that existed when it began. What others write
+    /// meanwhile may be left to the next fetch.
     ///
     /// - Throws: `CKError`: the error of the whole fetch, or `partialFailure` by zone;
     ///   `notAuthenticated` without an account.

@@ -28,7 +28,7 @@ final class AssetFiles: Sendable {
     let isInMemory: Bool
     let world: World
     let transfers = AssetTransfers()
-    private let leases = Mutex(Leases())
+    private let leases: AssetLeases
     /// The names of the incomplete files whose bytes were all written since the system started, or synced.
     private let trustedParts = Mutex<Set<String>>([])
 
@@ -37,7 +37,12 @@ final class AssetFiles: Sendable {
         isInMemory = path == nil
         self.path = path ?? ""
         self.world = world
+        // In a simulated world each file has one process, and the leases of a process end with it.
+        let isShared = world.runOnDisk == nil
+        leases = path.flatMap { isShared ? AssetLeases.of($0) : nil } ?? AssetLeases()
     }
+
+    deinit { leases.forget(ObjectIdentifier(self)) }
 
     func url(_ file: String) -> URL { URL(fileURLWithPath: path + "/" + file) }
 
@@ -217,49 +222,22 @@ final class AssetFiles: Sendable {
 
     // MARK: Using
 
-    private struct Leases {
-        /// The number of leases of each file, by its name.
-        var counts: [String: Int] = [:]
-        /// The files that would have been removed, were they not leased.
-        var kept: Set<String> = []
-        var released: (@Sendable () -> Void)?
-    }
-
     /// Sets a body that runs whenever the last lease of a file has ended that was not removed because of it.
     func whenReleased(_ body: @escaping @Sendable () -> Void) {
-        leases.withLock { $0.released = body }
+        leases.whenReleased(for: ObjectIdentifier(self), body)
     }
 
     /// Leases a file, which is kept until the lease ends; nil if it is not here.
     func lease(_ file: String) -> AssetLease? {
         guard !isInMemory else { return nil }
-        leases.withLock { $0.counts[file, default: 0] += 1 }
-        let lease = AssetLease(file, of: self)
+        let lease = AssetLease(file, of: leases)
         guard access(path + "/" + file, R_OK) == 0 else { return nil }
         touch(file)
         return lease
     }
 
-    fileprivate func end(_ file: String) {
-        let released = leases.withLock { leases -> (@Sendable () -> Void)? in
-            leases.counts[file, default: 1] -= 1
-            guard leases.counts[file] == 0 else { return nil }
-            leases.counts[file] = nil
-            return leases.kept.remove(file) == nil ? nil : leases.released
-        }
-        released?()
-    }
-
-    func isLeased(_ file: String) -> Bool { leases.withLock { $0.counts[file] != nil } }
-
     /// Whether a file that is to be removed is leased: then the body of ``whenReleased(_:)`` runs when it no longer is.
-    func isKept(_ file: String) -> Bool {
-        leases.withLock { leases in
-            guard leases.counts[file] != nil else { return false }
-            leases.kept.insert(file)
-            return true
-        }
-    }
+    func isKept(_ file: String) -> Bool { leases.isKept(file, by: ObjectIdentifier(self)) }
 
     /// Notes the use of a file: the least recently used files are evicted first.
     private func touch(_ file: String) {
@@ -289,12 +267,8 @@ final class AssetFiles: Sendable {
     /// - Returns: whether it no longer exists.
     @discardableResult
     func remove(_ file: String) -> Bool {
-        leases.withLock { leases in
-            guard leases.counts[file] == nil else {
-                leases.kept.insert(file)
-                return false
-            }
-            return unlink(path + "/" + file) == 0 || errno == ENOENT
+        leases.ifFree(file, for: ObjectIdentifier(self)) {
+            unlink(path + "/" + file) == 0 || errno == ENOENT
         }
     }
 
@@ -308,19 +282,6 @@ final class AssetFiles: Sendable {
     func hasParts() throws -> Bool {
         try names().contains { $0.hasSuffix(Self.partSuffix) }
     }
-}
-
-/// Keeps a file of an ``AssetFiles`` while it is held.
-final class AssetLease: Sendable {
-    private let file: String
-    private let files: AssetFiles
-
-    fileprivate init(_ file: String, of files: AssetFiles) {
-        self.file = file
-        self.files = files
-    }
-
-    deinit { files.end(file) }
 }
 
 extension CacheError {

@@ -14,6 +14,8 @@ actor CachedAssets {
     private static let backoff = Backoff(firstSeconds: 2, longestSeconds: 300)
     /// Seconds from a change to the removal of files that it made unused.
     private static let tidySeconds: Double = 1
+    /// Seconds after which a removal looks for files without a row again: another process may have been killed since.
+    private static let thoroughSeconds: Double = 3_600
     /// The pauses before a failed removal is tried again.
     private static let tidyBackoff = Backoff(firstSeconds: 2, longestSeconds: 60)
     /// Milliseconds after its last use during which another process may still use the path of a
@@ -205,6 +207,8 @@ actor CachedAssets {
         /// Whether there may be files without a row, left by a process that ended, a save that
         /// failed, or a download whose record was removed before it was complete.
         var hasOrphans = true
+        /// When a removal last looked for such files.
+        var thoroughUptimeSeconds = -Double.infinity
         /// The pauses before a failed removal is tried again; nil if the last one succeeded.
         var failures: Backoff?
         /// Waits until files that were spared because of their last use may be evicted.
@@ -260,15 +264,19 @@ actor CachedAssets {
     func tidy() async throws {
         guard !file.assets.isInMemory else { return }
         let (file, settings) = (file, settings)
-        let hasOrphans = cleanup.withLock { cleanup in
-            defer { cleanup.hasOrphans = false }
-            return cleanup.hasOrphans
+        let uptimeSeconds = world.uptimeSeconds()
+        let isThorough = cleanup.withLock { cleanup in
+            let dueUptimeSeconds = cleanup.thoroughUptimeSeconds + Self.thoroughSeconds
+            guard cleanup.hasOrphans || uptimeSeconds >= dueUptimeSeconds else { return false }
+            cleanup.hasOrphans = false
+            cleanup.thoroughUptimeSeconds = uptimeSeconds
+            return true
         }
         var eviction = CacheFile.Eviction.isBusy
-        defer { if eviction == .isBusy, hasOrphans { markOrphans() } }
+        defer { if eviction == .isBusy, isThorough { markOrphans() } }
         let unusedSince = world.nowMilliseconds() - Self.graceMilliseconds
         eviction = try await DiskThread.run {
-            guard try file.removeUnusedAssets(isThorough: hasOrphans) else { return .isBusy }
+            guard try file.removeUnusedAssets(isThorough: isThorough) else { return .isBusy }
             return try file.evictAssets(
                 downTo: settings.limitBytes, unusedSince: unusedSince
             ) { settings.keeps(field: $1, ofType: $0, sizeBytes: $2) }
@@ -279,7 +287,7 @@ actor CachedAssets {
         case .spared(let usedMilliseconds): tidyAfterGrace(usedMilliseconds - unusedSince)
         }
         // A part that a record needs now may be unused after the next change.
-        if hasOrphans, try await DiskThread.run({ try file.assets.hasParts() }) { markOrphans() }
+        if isThorough, try await DiskThread.run({ try file.assets.hasParts() }) { markOrphans() }
     }
 
     /// Schedules another look at files that were spared because of their last use. A change is not kept waiting by it.

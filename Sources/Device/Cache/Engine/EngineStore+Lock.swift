@@ -1,12 +1,17 @@
 import StratusClient
+import StratusRuntime
 import StratusSyncEngine
 
 /// Keeps two engines from syncing one file at the same time, in one process or two: the store that has the database's
 /// lock (``CacheLock``) syncs.
 ///
-/// A store without it stores nothing of its engine, and sends nothing. As after an event that could not be written, it
-/// tries again at the next fetch, and then returns to the state that is in the file (`recover`).
+/// A store without it stores nothing of its engine, and sends nothing. It tries again when the lock is given back and at
+/// the next fetch, and then returns to the state that is in the file (`recover`), as after an event that could not be
+/// written.
 extension EngineStore {
+    /// Seconds between attempts to take the lock: on some systems nothing is reported when the process that holds it ends.
+    private static let lookSeconds: Double = 5
+
     /// Takes the lock, if it is free or this store has it.
     ///
     /// - Throws: ``CacheError`` `inUse`.
@@ -40,7 +45,50 @@ extension EngineStore {
         }
     }
 
+    /// Has an engine fetch as soon as the store has the lock.
+    func waitForLock(_ engine: CKSyncEngine) {
+        let isWaiting = state.withLock { state in
+            defer { state.isWaitingForLock = true }
+            state.waitingEngine = engine
+            return state.isWaitingForLock
+        }
+        guard !isWaiting else { return }
+        let (world, signal) = (store.world, lockSignal)
+        // Before the first attempt, so that no release of the lock is missed.
+        store.engineLockSignals.withLock { $0.append(signal) }
+        _ = world.startTask("engine's lock") { [weak self] in
+            while await self?.isStillLockedOut() == true {
+                await signal.wait(until: world.uptimeSeconds() + Self.lookSeconds, in: world)
+            }
+        }
+    }
+
+    /// Takes the lock for the engine that waits for it, if it is free.
+    private func isStillLockedOut() async -> Bool {
+        let engine = state.withLock { $0.isLockedOut ? $0.waitingEngine : nil }
+        if engine != nil {
+            do {
+                try takeLock()
+            } catch {
+                // Another engine still has it, as `failure` says.
+                return true
+            }
+        }
+        state.withLock { $0.isWaitingForLock = false }
+        endWaiting()
+        await engine?.fetchSoon(nil)
+        return false
+    }
+
+    private func endWaiting() {
+        let signal = lockSignal
+        store.engineLockSignals.withLock { $0.removeAll { $0 === signal } }
+    }
+
     func giveLockBack() {
+        endWaiting()
+        // Ends the task that waits.
+        lockSignal.wake()
         let own = ObjectIdentifier(self)
         let store = store
         store.engineLockOwner.withLock { owner in
@@ -49,6 +97,7 @@ extension EngineStore {
             // Before the next store of this cache can take it.
             store.file.lock.giveBack(store.scope, for: .engineStore)
         }
+        store.wakeEngines()
     }
 }
 

@@ -41,6 +41,8 @@ public final class EngineStore: CKSyncEngineDelegate {
     public let cache: CloudCache
     let store: CacheStore
     let state = Mutex(State())
+    /// Wakes this store while it waits for the lock.
+    let lockSignal = WakeSignal()
 
     struct State {
         /// The changes that the engine is sending, by record.
@@ -54,6 +56,9 @@ public final class EngineStore: CKSyncEngineDelegate {
         var failure: (any Error)?
         /// Whether another engine syncs the file, so that nothing is fetched either.
         var isLockedOut = false
+        /// The engine that waits for the lock, and whether a task waits for it.
+        weak var waitingEngine: CKSyncEngine?
+        var isWaitingForLock = false
         /// The pause before what could not be written is fetched again, and whether that is planned.
         var recoveryPause = Backoff(firstSeconds: 1, longestSeconds: 300)
         var isRecoveryPlanned = false
@@ -174,8 +179,10 @@ public final class EngineStore: CKSyncEngineDelegate {
         await engine.fetchSoon(nil)
     }
 
-    /// Has an engine that is automatic fetch again after a pause, which doubles while the file cannot be written.
+    /// Has an engine that is automatic fetch again: once the store has the lock, or else after a pause, which doubles
+    /// while the file cannot be written.
     private func recoverLater(_ engine: CKSyncEngine) {
+        if state.withLock({ $0.isLockedOut }) { return waitForLock(engine) }
         let pauseSeconds: Double? = state.withLock { state in
             guard state.failure != nil, !state.isRecoveryPlanned else { return nil }
             state.isRecoveryPlanned = true

@@ -206,6 +206,7 @@ public final class CloudCache: Sendable {
         _ = world.startTask("other process") { [databases] in
             for database in databases {
                 await database.turn.observeOtherProcess(hasChanges: changes != nil)
+                database.store.wakeEngines()
             }
         }
     }

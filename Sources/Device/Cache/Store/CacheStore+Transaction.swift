@@ -279,29 +279,38 @@ extension CacheStore {
     }
 
     /// Keeps reports that are never acknowledged from filling the device: beyond the settings' limits the oldest are
-    /// removed, and one report says how many were.
+    /// removed, and one report says how many were. Reports of records that cannot be read, which may be many at once and
+    /// stay at the service, are removed before those of losses.
     private func dropOldReports(below last: Int64, _ database: Database) throws {
         // Only now and then, because counting reads the whole table.
         guard last % Int64(max(1, reportLimits.count / 16)) == 0 else { return }
         var (count, bytes) = (0, 0)
-        var cutoff: Int64?
+        var cutoff: (isUnreadable: Bool, id: Int64)?
         let rows = try Row.fetchCursor(
             database,
             sql: """
-                SELECT id, length(content) FROM report
-                WHERE \(isHere) AND subject <> ? ORDER BY id DESC
-                """, arguments: [StoredReport.dropped])
+                SELECT id, length(content), kind = ? AS isUnreadable FROM report
+                WHERE \(isHere) AND subject <> ? ORDER BY isUnreadable, id DESC
+                """, arguments: [StoredReport.recordUnreadable, StoredReport.dropped])
         while cutoff == nil, let row = try rows.next() {
             count += 1
             bytes += try row.decode(atIndex: 1)
             if count > 1, count > reportLimits.count || bytes > reportLimits.bytes {
-                cutoff = try row.decode(atIndex: 0)
+                let isUnreadable: Bool = try row.decode(atIndex: 2)
+                let id: Int64 = try row.decode(atIndex: 0)
+                cutoff = (isUnreadable, id)
             }
         }
         guard let cutoff else { return }
         try database.execute(
-            sql: "DELETE FROM report WHERE \(isHere) AND subject <> ? AND id <= ?",
-            arguments: [StoredReport.dropped, cutoff])
+            sql: """
+                DELETE FROM report WHERE \(isHere) AND subject <> ?
+                AND ((kind = ?) > ? OR ((kind = ?) = ? AND id <= ?))
+                """,
+            arguments: [
+                StoredReport.dropped, StoredReport.recordUnreadable, cutoff.isUnreadable,
+                StoredReport.recordUnreadable, cutoff.isUnreadable, cutoff.id,
+            ])
         let dropped = database.changesCount
         let known = try Data.fetchOne(
             database, sql: "SELECT content FROM report WHERE \(isHere) AND subject = ?",

@@ -32,6 +32,8 @@ final class CacheStore: Sendable {
     let held = Mutex<[Int64: ZoneID]>([:])
     /// The `EngineStore` of this cache that has the database's lock; nil if none has it.
     let engineLockOwner = Mutex<ObjectIdentifier?>(nil)
+    /// The signals of the `EngineStore`s of this cache that wait for the database's lock.
+    let engineLockSignals = Mutex<[WakeSignal]>([])
     /// The flags of records that this process could not read; see `CacheStore+UnreadableRecords`.
     let triedRecords = Mutex<Set<String>>([])
     /// The user for whom this process syncs, from its first operation on.
@@ -81,6 +83,11 @@ final class CacheStore: Sendable {
         self.hasAccount = hasAccount
         try readHeldZones()
         try readLocalMigrations()
+    }
+
+    /// Wakes the `EngineStore`s of this cache that wait for the database's lock, because it may be free.
+    func wakeEngines() {
+        for signal in engineLockSignals.withLock({ $0 }) { signal.wake() }
     }
 
     /// Reads a consistent snapshot.

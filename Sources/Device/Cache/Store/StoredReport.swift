@@ -7,6 +7,8 @@ import StratusSync
 struct StoredReport: Codable {
     /// The subject of the report that states how many others were dropped.
     static let dropped = "dropped"
+    /// The kind of a report of a record that cannot be read.
+    static let recordUnreadable = "recordUnreadable"
 
     struct Zone: Codable {
         var name: String
@@ -94,7 +96,8 @@ struct StoredReport: Codable {
             content.names = [id.name]
             content.set(failure)
             return (
-                "recordUnreadable", "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)", content
+                Self.recordUnreadable, "\(id.zoneID.ownerName)/\(id.zoneID.name)/\(id.name)",
+                content
             )
         case .reportsDropped(let count):
             content.count = count
@@ -152,7 +155,7 @@ struct StoredReport: Codable {
             return .newerRecords(
                 CKRecordZone.ID(zoneID), recordType: names?.first ?? "",
                 isHalted: isHalted ?? false)
-        case "recordUnreadable":
+        case Self.recordUnreadable:
             guard let id = ids.first else { return nil }
             return .recordUnreadable(id, failure)
         case "fileDamaged": return try fileDamaged()

@@ -1,5 +1,6 @@
 import Foundation
 import StratusClient
+import StratusRuntime
 import Synchronization
 
 /// The last common state of both sides, in a file of lines to which changes are appended, and which
@@ -7,6 +8,8 @@ import Synchronization
 ///
 /// A line that was partly written when the process ended is skipped: then something is compared
 /// once more. After a line that could not be written, as on a full disk, the file is rewritten.
+/// The same is true of lines that a loss of power took with it, except for deletions by the app, which only this file
+/// knows of: those are synced to the disk, and so is a rewritten file.
 final class SyncLedger: Sendable {
     /// A record of the cloud, as this device last fetched or saved it.
     struct Known: Codable, Hashable {
@@ -55,8 +58,7 @@ final class SyncLedger: Sendable {
 
     private struct State {
         var known: [String: [String: Known]] = [:]
-        /// Deleted objects, by type and name; true until the cloud has the deletion.
-        var deleted: [String: [String: Bool]] = [:]
+        var deleted = DeletedNames()
         var values: [String: String] = [:]
         /// The files, by type, name and field.
         var files: [String: [String: [String: KnownFile]]] = [:]
@@ -66,10 +68,11 @@ final class SyncLedger: Sendable {
         var file: FileHandle?
         /// Whether the file may end with a part of a line, after which a further line would be unreadable.
         var endsWithPart = false
+        /// Whether the folder has the file's name on the disk.
+        var isNameSynced = false
 
         var factCount: Int {
-            known.values.reduce(values.count) { $0 + $1.count }
-                + deleted.values.reduce(0) { $0 + $1.count }
+            known.values.reduce(values.count + deleted.count) { $0 + $1.count }
                 + files.values.reduce(0) { $0 + $1.count }
                 + unlinked.values.reduce(0) { $0 + $1.count }
         }
@@ -92,10 +95,10 @@ final class SyncLedger: Sendable {
             }
             known[type, default: [:]][name] = line.known
             if let isPending = line.isPending {
-                deleted[type, default: [:]][name] = isPending
-            } else if line.known != nil, deleted[type]?[name] == false {
+                deleted.note(type, name, isPending: isPending)
+            } else if line.known != nil {
                 // A pending deletion stays pending: the save that ended now began before it.
-                deleted[type]?[name] = nil
+                deleted.forgetDone(type, name)
             }
         }
     }
@@ -108,6 +111,7 @@ final class SyncLedger: Sendable {
 
     private let url: URL?
     private let append: @Sendable (FileHandle, Data) throws -> Void
+    private let sync: @Sendable (FileHandle) throws -> Void
     private let state: Mutex<State>
 
     /// The ledger of a file. Two mappings with one file, as in an app that sets up twice, share the ledger, so that
@@ -129,15 +133,19 @@ final class SyncLedger: Sendable {
         }
     }
 
-    /// - Parameter append: writes at the end of the file; replaced in tests, for a disk that is full.
+    /// - Parameters:
+    ///   - append: writes at the end of the file; replaced in tests, for a disk that is full.
+    ///   - sync: waits until the disk has the file's content; replaced in tests.
     init(
         url: URL?,
         append: @escaping @Sendable (FileHandle, Data) throws -> Void = {
             try $0.write(contentsOf: $1)
-        }
+        },
+        sync: @escaping @Sendable (FileHandle) throws -> Void = { try $0.synchronize() }
     ) throws {
         self.url = url
         self.append = append
+        self.sync = sync
         var state = State()
         if let url, FileManager.default.fileExists(atPath: url.path) {
             // A file that exists but cannot be read is not replaced: its deletions were not all sent.
@@ -147,8 +155,9 @@ final class SyncLedger: Sendable {
                 // A partly written line is skipped; what it recorded is compared once more.
                 if let line = try? decoder.decode(Line.self, from: line) { state.take(line) }
             }
+            state.endsWithPart = data.last.map { $0 != UInt8(ascii: "\n") } ?? false
         }
-        if let url { try Self.rewrite(&state, to: url) }
+        if let url { try Self.openFile(url, &state) }
         self.state = Mutex(state)
     }
 
@@ -161,11 +170,11 @@ final class SyncLedger: Sendable {
     }
 
     func isDeleted(_ type: String, _ name: String) -> Bool {
-        state.withLock { $0.deleted[type]?[name] != nil }
+        state.withLock { $0.deleted.contains(type, name) }
     }
 
     func pendingDeletions(_ type: String) -> [String] {
-        state.withLock { $0.deleted[type, default: [:]].filter(\.value).keys.sorted() }
+        state.withLock { $0.deleted.pending(type) }
     }
 
     func value(_ key: String) -> String? { state.withLock { $0.values[key] } }
@@ -205,8 +214,15 @@ final class SyncLedger: Sendable {
         try write(known.map { Line(type: type, name: $0.key, known: $0.value) })
     }
 
-    func setDeleted(_ type: String, _ names: some Sequence<String>, isPending: Bool) throws {
-        try write(names.map { Line(type: type, name: $0, isPending: isPending) })
+    /// - Parameters:
+    ///   - isPending: whether the deletion must still be sent to the cloud. Then the disk has it when this returns.
+    ///   - isDurable: whether the disk must have it also if it is not pending.
+    func setDeleted(
+        _ type: String, _ names: some Sequence<String>, isPending: Bool, isDurable: Bool = false
+    ) throws {
+        try write(
+            names.map { Line(type: type, name: $0, isPending: isPending) },
+            isDurable: isPending || isDurable)
     }
 
     func set(_ key: String, _ value: String?) throws {
@@ -225,7 +241,7 @@ final class SyncLedger: Sendable {
         }
     }
 
-    private func write(_ lines: [Line]) throws {
+    private func write(_ lines: [Line], isDurable: Bool = false) throws {
         guard !lines.isEmpty else { return }
         try state.withLock { state in
             for line in lines { state.take(line) }
@@ -234,9 +250,38 @@ final class SyncLedger: Sendable {
                 return try Self.rewrite(&state, to: url)
             }
             state.endsWithPart = true
-            try Self.reporting(url) { try append(file, Self.text(lines)) }
+            let isNameSynced = state.isNameSynced
+            try Self.reporting(url) {
+                try append(file, Self.text(lines))
+                guard isDurable else { return }
+                try sync(file)
+                if !isNameSynced { try Self.syncFolder(of: url) }
+            }
+            state.isNameSynced = isNameSynced || isDurable
             state.endsWithPart = false
         }
+    }
+
+    private static func syncFolder(of url: URL) throws {
+        let code = DurableFile.sync(url.standardizedFileURL.deletingLastPathComponent().path)
+        // A file system that cannot flush folders returns EINVAL.
+        guard code == 0 || code == EINVAL else { throw posixError(code) }
+    }
+
+    private static func posixError(_ code: Int32) -> POSIXError {
+        POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO)
+    }
+
+    /// Opens a file to append to it, and creates it if it does not exist.
+    private static func openFile(_ url: URL, _ state: inout State) throws {
+        DeviceFile.make(url.path)
+        DeviceFile.tighten(url.path)
+        // One that cannot be written to is replaced, if the folder allows it.
+        guard let file = try? FileHandle(forWritingTo: url) else {
+            return try rewrite(&state, to: url)
+        }
+        _ = try reporting(url) { try file.seekToEnd() }
+        state.file = file
     }
 
     private static func rewrite(_ state: inout State, to url: URL) throws {
@@ -244,8 +289,8 @@ final class SyncLedger: Sendable {
         for (type, known) in state.known {
             lines += known.map { Line(type: type, name: $0.key, known: $0.value) }
         }
-        for (type, deleted) in state.deleted {
-            lines += deleted.map { Line(type: type, name: $0.key, isPending: $0.value) }
+        lines += state.deleted.inOrder.map {
+            Line(type: $0.type, name: $0.name, isPending: $0.isPending)
         }
         for (type, names) in state.files {
             for (name, files) in names {
@@ -259,13 +304,13 @@ final class SyncLedger: Sendable {
         }
         state.lineCount = lines.count
         state.file = try reporting(url) {
-            try text(lines).write(to: url, options: .atomic)
-            DeviceFile.tighten(url.path)
+            try DurableFile.replace(url.path, with: Array(text(lines)), failure: posixError)
             let file = try FileHandle(forWritingTo: url)
             try file.seekToEnd()
             return file
         }
         state.endsWithPart = false
+        state.isNameSynced = true
     }
 
     private static func text(_ lines: [Line]) throws -> Data {

@@ -16,7 +16,9 @@ extension CloudMapping {
         do {
             let isNew = entity.cloudID == nil
             let name = try self.name(entity)
-            if isNew { return try ledger.setDeleted(type, [name], isPending: false) }
+            if isNew {
+                return try ledger.setDeleted(type, [name], isPending: false, isDurable: true)
+            }
             try refuseSaving()
             try requireSetUp(Entity.self)
             try ledger.setDeleted(type, [name], isPending: true)

@@ -1,4 +1,6 @@
+import Crypto
 import StratusClient
+import StratusRecords
 
 // For a database without a change feed: a `Device` record for each device, and in `DeleteQueue` an
 // entry for each deleted object and device, removed by that device after it has deleted its object.
@@ -6,10 +8,12 @@ import StratusClient
 extension CloudMapping {
     static let deviceType = "Device"
     static let queueType = "DeleteQueue"
+    /// The service refuses a longer value in a query, so a device with a longer ID could not request its entries.
+    private static let largestDeviceIDBytes = 64_000
 
     func registerDevice() async throws {
         let record = CKRecord(
-            recordType: Self.deviceType, recordID: recordID("device-\(deviceID)"))
+            recordType: Self.deviceType, recordID: validRecordID("device-\(deviceID)"))
         record["deviceId"] = deviceID
         try check(try await source.modify(saving: [record], deleting: []))
         log.debug("device registered", metadata: ["device": "\(deviceID)"])
@@ -22,6 +26,7 @@ extension CloudMapping {
         // A device without an entry would keep the object, and could save it again.
         if let error = known.unreadable.values.first { throw error }
         let devices = known.records.values.compactMap { $0["deviceId"] as String? }
+            .filter { $0.utf8.count <= Self.largestDeviceIDBytes }
         var entries: [CKRecord] = []
         for device in devices where device != deviceID {
             entries += names.map { entry(for: device, type, $0) }
@@ -35,11 +40,17 @@ extension CloudMapping {
     private func entry(for device: String, _ type: String, _ name: String) -> CKRecord {
         let record = CKRecord(
             recordType: Self.queueType,
-            recordID: recordID("\(device)|\(type)|\(name)"))
+            recordID: validRecordID("\(device)|\(type)|\(name)"))
         record["device"] = device
         record["entityType"] = type
         record["syncId"] = name
         return record
+    }
+
+    /// An ID with this name, or with its digest if no record can have the name, as with a long ID of a device.
+    private func validRecordID(_ name: String) -> CKRecord.ID {
+        if Names.isRecordName(name) { return recordID(name) }
+        return recordID(Hexadecimal.text(SHA256.hash(data: Array(name.utf8))))
     }
 
     /// The entries for this device: the names of deleted objects, and of the entries, by type.

@@ -234,6 +234,11 @@ public struct SyncSession: Sendable {
     /// Whether every zone was fetched to its end or given up, or is not to be fetched now.
     var areZonesDone: Bool { zonesToFetch.allSatisfy { isDone($0) } }
 
+    /// Whether every zone was fetched to its end or given up, is not to be fetched now, or is one of some zones.
+    package func areZonesDone(besides zones: Set<ZoneID>) -> Bool {
+        zonesToFetch.allSatisfy { isDone($0) || zones.contains($0) }
+    }
+
     func isDone(_ zone: ZoneID) -> Bool {
         zonesGivenUp.contains(zone) || !fetchScope.contains(zone)
     }

@@ -91,7 +91,7 @@ public struct SyncSettings: Hashable, Sendable {
     public var subscriptionIntervalSeconds: Double = 900
 
     /// How many reports are kept for the app, for each database; beyond that the oldest are
-    /// dropped, and a report says how many.
+    /// dropped, those of records that cannot be read before all others, and a report says how many.
     public var reportsKept = 10_000
 
     /// How many bytes of reports are kept, for each database.

@@ -10,6 +10,10 @@ private struct FetchRound {
     /// The error of the whole round.
     var error: CKError?
     var zoneErrors: [CKRecordZone.ID: CKError] = [:]
+    /// Whether the database's changes were fetched, and no zone was missing since.
+    var hasDatabaseChanges = false
+    /// The zones whose changes were fetched to their end.
+    var doneZones: Set<ZoneID> = []
     var isOver = false
 
     init(_ context: CKSyncEngine.FetchChangesContext) {
@@ -49,7 +53,7 @@ extension EngineDriver {
         session.begin(activity, at: now)
     }
 
-    /// Fetches until nothing is left or an error occurs.
+    /// Fetches until nothing is left or an error occurs, or until ``isEnough(_:)``.
     ///
     /// - Returns: the error for the caller.
     func fetch(
@@ -61,6 +65,7 @@ extension EngineDriver {
         await deliver(.willFetchChanges(.init(context: context)), engine)
         await deliverState(engine)
         while !isCancelled, !round.isOver, await updateScope(&round, engine),
+            !isEnough(round),
             case .perform(let operation) = session.next(at: now, only: .fetching)
         {
             switch operation {
@@ -89,6 +94,13 @@ extension EngineDriver {
         else { return false }
         absorbChanges()
         return session.isSendNext(at: now)
+    }
+
+    /// Whether a fetch that the app requested has everything that existed when it began. Otherwise it would not end while
+    /// other devices write during every fetch; an automatic engine fetches the rest afterwards.
+    private func isEnough(_ round: FetchRound) -> Bool {
+        round.context.reason == .manual && round.hasDatabaseChanges
+            && session.areZonesDone(besides: round.doneZones)
     }
 
     /// Asks the delegate what to fetch next, if anything is left.
@@ -165,6 +177,8 @@ extension EngineDriver {
             }
             _ = session.databaseFetched(changed: changed, deleted: gone, at: now)
             state.noteDatabaseFetched()
+            round.hasDatabaseChanges = true
+            round.doneZones.subtract(gone)
         } catch {
             // The zones of earlier pages are fetched nevertheless; the failure is handled below.
             for zone in changed { session.notified(of: zone) }
@@ -268,6 +282,7 @@ extension EngineDriver {
             // Noted before the delegate gets the zone's "did" event.
             noteZonesToFetch()
             if !page.moreComing {
+                round.doneZones.insert(zone)
                 let errors = unreadable.errors.removeValue(forKey: zone) ?? [:]
                 let error = CKError.partialFailure(errors)
                 if let error { round.zoneErrors[zoneID] = error }
@@ -290,6 +305,8 @@ extension EngineDriver {
         _ error: any Error, hadToken: Bool, _ zone: ZoneID?, _ round: inout FetchRound
     ) {
         let error = CKError(error)
+        // The database's changes show why a zone is missing.
+        if zone == nil || error.isZoneMissing { round.hasDatabaseChanges = false }
         if isGivenUp(error) {
             session.cancelled()
             round.error = error

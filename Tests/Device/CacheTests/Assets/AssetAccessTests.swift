@@ -51,6 +51,23 @@ import Testing
         #expect(inside.count == 2)
     }
 
+    /// An app has the same file open twice.
+    @Test func fileThatAnotherCacheOfTheProcessUsesIsKept() async throws {
+        let (_, tablet) = try await CloudDevice.pair(photo: image)
+        let id = CKRecord.ID(recordName: "a", zoneID: .list)
+        var shown: CKAsset? = try await tablet.cache.asset("image", of: id)
+        let url = try #require(shown?.fileURL)
+        let other = try CloudCache(
+            path: tablet.path, container: CloudDevice.container(tablet.connection))
+        try await other.removeDownloadedAssets()
+        #expect(try Data(contentsOf: url) == image)
+        withExtendedLifetime(shown) {}
+        shown = nil
+        try await other.removeDownloadedAssets()
+        #expect(try tablet.assetFiles().isEmpty)
+        try other.close()
+    }
+
     /// A transaction already holds the lock that the removal of files waits for, so it cannot add a file.
     @Test func transactionRefusesANewFile() async throws {
         let phone = try await CloudDevice(TestCloud(), "phone")

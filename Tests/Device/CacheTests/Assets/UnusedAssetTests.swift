@@ -196,6 +196,25 @@ import Testing
         }
     }
 
+    /// Another process was killed while it saved a photo.
+    @Test func fileOfAKilledProcessIsRemovedWithAChangeAnHourLater() async throws {
+        let found = try await run { cache, _ in
+            func change(_ name: String) async throws {
+                let id = CKRecord.ID(recordName: name, zoneID: .list)
+                try await cache.save(CKRecord(recordType: "Photo", recordID: id))
+                try await world.pass(seconds: 5)
+            }
+            try await save(in: cache)
+            try Data().write(to: folder.appendingPathComponent("4567.new"))
+            try await change("b")
+            let left = try names()
+            try await world.pass(seconds: 3_600)
+            try await change("c")
+            return [left, try names()]
+        }
+        #expect(found.map(\.count) == [2, 1])
+    }
+
     /// Something else is in the folder's place for a while.
     @Test func failedRemovalIsTriedAgain() async throws {
         try await expectRemoval { cache, _ in

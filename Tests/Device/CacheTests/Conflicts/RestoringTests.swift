@@ -101,6 +101,39 @@ import Testing
         #expect((15...17).contains(kept.count))
     }
 
+    /// A newer app has changed all records of a zone at once.
+    @Test func reportsOfUnreadableRecordsDoNotDisplaceThoseOfLosses() async throws {
+        var settings = SyncSettings.quick
+        settings.reportsKept = 16
+        let phone = try Device(RealService(), settings: settings)
+        for number in 0..<60 {
+            _ = try phone.cache.store.write { _, outcome in
+                let id = RecordID(name: "r\(number)", zoneID: .list)
+                if number < 4 {
+                    let record = RecordSnapshot(id: id, type: "Item")
+                    outcome.events.append(.editOfDeletedRecord(client: try record.record()))
+                } else {
+                    let failure = SyncFailure(.internalError, message: "It cannot be read.")
+                    outcome.events.append(.recordUnreadable(CKRecord.ID(id), failure))
+                }
+            }
+        }
+        let reports = try await phone.cache.reports(limit: 1_000)
+        var lost: [String] = []
+        var (unreadable, dropped) = (0, 0)
+        for report in reports {
+            switch report.event {
+            case .editOfDeletedRecord(let client): lost.append(client.recordID.recordName)
+            case .recordUnreadable: unreadable += 1
+            case .reportsDropped(let count): dropped += count
+            default: Issue.record("\(report)")
+            }
+        }
+        #expect(lost == ["r0", "r1", "r2", "r3"])
+        #expect(lost.count + unreadable + dropped == 60)
+        #expect((11...13).contains(unreadable))
+    }
+
     @Test func largeReportsAreLimitedByBytes() async throws {
         var settings = SyncSettings.quick
         settings.reportsKept = 16

@@ -141,6 +141,38 @@ import Testing
         #expect(try await cache.pendingRecordIDs().isEmpty)
     }
 
+    /// When the first one ends, the pauses of other failures would be five minutes.
+    @Test func waitingEngineGoesOnWithoutAPauseOnceTheFirstOneEnds() async throws {
+        let world = SeededWorld(seed: 7)
+        let counts = try await world.run {
+            let clock = world.world("phone")
+            let cloud = TestCloud(seeded: world)
+            let container = CloudDevice.container(
+                try await cloud.connect(user: "alice", device: "phone", world: clock))
+            let file = try MemoryCacheFile()
+            func store() throws -> EngineStore {
+                let cache = try CloudCache(
+                    memory: file, container: container, resolver: FieldWise(), world: clock)
+                return try EngineStore(cache)
+            }
+            let (first, second) = (try store(), try store())
+            let engine = try EngineDevice.engine(container, second, true)
+            try await world.pass(seconds: 600)
+            let record = CKRecord(
+                recordType: "Item", recordID: CKRecord.ID(recordName: "mine", zoneID: .list))
+            try second.save([record], engine)
+            try await world.pass(seconds: 60)
+            let before = try await second.cache.pendingRecordIDs().count
+            try first.cache.close()
+            try await world.pass(seconds: 30)
+            let after = try await second.cache.pendingRecordIDs().count
+            try second.cache.close()
+            withExtendedLifetime((first, engine)) {}
+            return [before, after]
+        }
+        #expect(counts == [1, 0])
+    }
+
     @Test func newestStoreOfACacheReplacesTheOneBefore() async throws {
         let (phone, tablet) = try await EngineDevice.pair(TestCloud(), ["a": "1"])
         let store = try EngineStore(phone.cache)

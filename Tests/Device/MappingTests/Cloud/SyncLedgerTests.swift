@@ -25,6 +25,60 @@ import Testing
         #expect(read.pendingDeletions("Hut") == ["first", "second"])
     }
 
+    /// A loss of power after the app's deletion must not bring the object back.
+    @Test func deletionIsOnTheDiskWhenItIsNoted() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let synced = Mutex<[String]>([])
+        let ledger = try SyncLedger(
+            url: url,
+            sync: { file in
+                try file.synchronize()
+                let text = try String(contentsOf: url, encoding: .utf8)
+                synced.withLock { $0.append(text) }
+            })
+        // The next sync would find out again what is lost of these.
+        try ledger.setKnown("Hut", ["first": SyncLedger.Known(changed: 1)])
+        try ledger.setDeleted("Hut", ["other"], isPending: false)
+        #expect(synced.withLock { $0 }.isEmpty)
+        try ledger.setDeleted("Hut", ["first"], isPending: true)
+        let texts = synced.withLock { $0 }
+        #expect(texts.count == 1)
+        #expect(texts.last?.contains(#""isPending":true"#) == true)
+    }
+
+    @Test func deletionThatCouldNotBeSyncedIsWrittenAgain() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let ledger = try SyncLedger(url: url, sync: { _ in throw POSIXError(.EIO) })
+        #expect(throws: MappingError.self) {
+            try ledger.setDeleted("Hut", ["first"], isPending: true)
+        }
+        // The system may have dropped what it could not write.
+        try Data().write(to: url)
+        try ledger.set("user", "anna")
+        #expect(try SyncLedger(url: url).pendingDeletions("Hut") == ["first"])
+    }
+
+    /// The deletions that the cloud has do not make the file grow for ever.
+    @Test func oldDeletionsAreForgottenOnceTheCloudHasThem() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let ledger = try SyncLedger(url: url)
+        try ledger.setDeleted("Hut", ["unsent"], isPending: true)
+        let names = (0...2 * DeletedNames.keptCount).map { "hut-\($0)" }
+        try ledger.setDeleted("Hut", names, isPending: false)
+        let again = try SyncLedger(url: url)
+        for ledger in [ledger, again] {
+            #expect(ledger.pendingDeletions("Hut") == ["unsent"])
+            #expect(!ledger.isDeleted("Hut", "hut-0"))
+            #expect(names.suffix(DeletedNames.keptCount).allSatisfy { ledger.isDeleted("Hut", $0) })
+        }
+    }
+
     /// Such as one that another user owns; here a socket, which root cannot read either.
     @Test func fileThatCannotBeReadIsNotReplaced() throws {
         let url = FileManager.default.temporaryDirectory

@@ -212,6 +212,41 @@ import Testing
         app.whenEvent { _, _ in }
     }
 
+    /// Another device writes while the app handles each page, and the service notifies the engine at once.
+    @Test func fetchByHandEndsAlthoughOthersWriteDuringEachFetch() async throws {
+        let scene = try await Scene()
+        let app = await scene.startedWithZone()
+        let tablet = try await EngineWorld(scene.cloud).app("tablet")
+        let count = Mutex(0)
+        app.whenEvent { event, engine in
+            let isNext: Bool = count.withLock { count in
+                switch event {
+                case .willFetchChanges(let will): return will.context.reason == .manual
+                case .fetchedRecordZoneChanges where count < 3: count += 1
+                default: return false
+                }
+                return true
+            }
+            guard isNext else { return }
+            tablet.write("a", "\(count.withLock { $0 })")
+            do {
+                try await tablet.engine.sendChanges()
+            } catch {
+                Issue.record(error)
+            }
+            await engine.fetchSoon(ZoneID(hutsID))
+        }
+        try await app.engine.fetchChanges()
+        let log = app.log.drop { $0 != "willFetch manual" }.prefix { $0 != "didFetch manual" }
+        #expect(log.count { $0.hasPrefix("fetched ") } == 1, "\(log)")
+        // The engine fetches the rest.
+        await app.waitForLog { log in
+            log.count { $0.hasPrefix("fetched ") } == 4 && log.last == "didFetch scheduled"
+        }
+        #expect(app.texts == ["a": "3"])
+        app.whenEvent { _, _ in }
+    }
+
     @Test func releasedEngineStopsRequests() async throws {
         let scene = try await Scene()
         let app = await scene.started()
