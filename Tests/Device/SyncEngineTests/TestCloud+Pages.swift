@@ -1,3 +1,4 @@
+import StratusRecords
 import StratusService
 import StratusTesting
 

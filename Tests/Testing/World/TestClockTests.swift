@@ -35,7 +35,7 @@ struct TestClockTests {
         let (clock, thread) = (TestClock(), OneThread())
         let woken = Mutex<[Int]>([])
         let sleepers = (0..<20).map { number in
-            Task(executorPreference: thread) {
+            Task(executorPreference: thread) { @Sendable in
                 try await clock.sleep(seconds: 5)
                 woken.withLock { $0.append(number) }
             }
