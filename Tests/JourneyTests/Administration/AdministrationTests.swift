@@ -232,8 +232,12 @@ import Testing
             BuiltProgram.named("stratus").path, "user", "export", "--data", folder.path,
             alice.identity.userRecordName, "-o", path,
         ]
+        let refused = try await Self.output(
+            of: ["sh", "-c", #"ulimit -f 2048; trap '' XFSZ; exec "$0" "$@""#] + export)
+        #expect(refused.status == 1 && refused.error.contains("(File too large)"), "\(refused)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: exports.path) == [])
         let stopped = try await Self.output(
-            of: ["sh", "-c", #"ulimit -f 2048; exec "$0" "$@""#] + export)
+            of: ["sh", "-c", #"ulimit -f 2048; exec env --default-signal=XFSZ "$0" "$@""#] + export)
         #expect(stopped.status == SIGXFSZ, "\(stopped.error)")
         let files = FileManager.default
         let parts = try files.contentsOfDirectory(atPath: exports.path)

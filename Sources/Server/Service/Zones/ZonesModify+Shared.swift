@@ -19,14 +19,14 @@ extension ZonesModify {
         let idempotencyRecord = try IdempotencyRecord(
             request.operationID, of: request.repeatableOperations(in: context), in: context,
             prefix: sharedPrefix)
-        var settled: [ZoneIDDictionary: ZoneResult] = [:]
+        var kept: [ZoneIDDictionary: ZoneResult] = [:]
         if let idempotencyRecord,
             let outcome = try await database.own.read({ try idempotencyRecord.outcome(in: $0) })
         {
-            settled = try ZonesOutcome(outcome, count: request.operations.count)
-                .settled(request) { gone($0.zoneID, in: context) }
-            if settled.count == request.operations.count {
-                let results = request.operations.compactMap { settled[$0.zoneID] }
+            kept = try ZonesOutcome(outcome, count: request.operations.count)
+                .keptResults(request) { gone($0.zoneID, in: context) }
+            if kept.count == request.operations.count {
+                let results = request.operations.compactMap { kept[$0.zoneID] }
                 return Answer(try await addingDatabaseToken(results, in: database, signer))
             }
         }
@@ -34,7 +34,7 @@ extension ZonesModify {
             request.operations, zoneID: { $0.zoneID },
             // Not in the zone anyway: what was asked for is already the case.
             refused: { operation, error in
-                if let result = settled[operation.zoneID] { return result }
+                if let result = kept[operation.zoneID] { return result }
                 return error.code == .zoneNotFound
                     ? .success(gone(operation.zoneID, in: context))
                     : .failure(ZoneFailure(zoneID: operation.zoneID, error: error))
@@ -42,7 +42,7 @@ extension ZonesModify {
             from: { view, operations in
                 var results: [ZoneResult] = []
                 for operation in operations {
-                    if let result = settled[operation.zoneID] {
+                    if let result = kept[operation.zoneID] {
                         results.append(result)
                         continue
                     }

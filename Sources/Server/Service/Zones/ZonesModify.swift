@@ -52,17 +52,17 @@ extension ZonesModify: ServedEndpoint {
         ) { records -> (Answer, [String], Bool) in
             let writer = records.transaction
             let tokens = context.changeTokens(signer, of: address, writer)
-            var settled: [ZoneIDDictionary: ZoneResult] = [:]
+            var kept: [ZoneIDDictionary: ZoneResult] = [:]
             if let outcome = try idempotency?.outcome(in: writer) {
-                settled = try ZonesOutcome(outcome, count: request.operations.count)
-                    .settled(request) { try current($0, in: writer, context, tokens) }
-                if settled.count == request.operations.count {
-                    return (Answer(request.operations.compactMap { settled[$0.zoneID] }), [], false)
+                kept = try ZonesOutcome(outcome, count: request.operations.count)
+                    .keptResults(request) { try current($0, in: writer, context, tokens) }
+                if kept.count == request.operations.count {
+                    return (Answer(request.operations.compactMap { kept[$0.zoneID] }), [], false)
                 }
             }
             var changes = ZoneChanges(context: context)
             let results = try request.operations.map { operation -> ZoneResult in
-                if let result = settled[operation.zoneID] { return result }
+                if let result = kept[operation.zoneID] { return result }
                 do {
                     guard let name = context.zoneName(operation.zoneID) else {
                         throw ServiceError.zoneNotFound

@@ -42,24 +42,24 @@ struct ZonesOutcome {
     /// as one on a file that was damaged: they are carried out now.
     ///
     /// - Parameter zone: Reads the zone of a successful operation; nil when it was deleted since.
-    func settled(
+    func keptResults(
         _ request: ZonesModify.Request,
         zone: (ZonesModify.Operation) throws -> ZoneDictionary?
     ) throws -> [ZoneIDDictionary: ZoneResult] {
-        var settled: [ZoneIDDictionary: ZoneResult] = [:]
+        var kept: [ZoneIDDictionary: ZoneResult] = [:]
         for (operation, bytes) in zip(request.operations, failures) {
             let zoneID = operation.zoneID
             if let bytes {
                 let failure = try readWire(ZoneFailure.self, from: bytes)
                 if failure.error.mayPass { continue }
-                settled[zoneID] = .failure(failure)
+                kept[zoneID] = .failure(failure)
             } else if let zone = try zone(operation) {
-                settled[zoneID] = .success(zone)
+                kept[zoneID] = .success(zone)
             } else {
-                settled[zoneID] = .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound))
+                kept[zoneID] = .failure(ZoneFailure(zoneID: zoneID, error: .zoneNotFound))
             }
         }
-        return settled
+        return kept
     }
 }
 

@@ -169,9 +169,9 @@ struct User: AsyncParsableCommand {
                 let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
                 do {
                     try await service.writeArchive(of: row) { bytes in
-                        try handle.write(contentsOf: Data(bytes))
+                        try writing { try handle.write(contentsOf: Data(bytes)) }
                     }
-                    try handle.synchronize()
+                    try writing { try handle.synchronize() }
                     // The archive took its time, in which another file may have got the name.
                     try checkOutput()
                     guard rename(draft, output) == 0 else { throw unwritable }
@@ -187,6 +187,18 @@ struct User: AsyncParsableCommand {
                         "The archive \(output) is complete, but the folder \(folder) was not flushed"
                             + " to the disk. Check the disk, and export to another file.")
                 }
+            }
+        }
+
+        private func writing(_ body: () throws -> Void) throws {
+            do {
+                try body()
+            } catch {
+                let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+                let reason = cause.map { String(cString: strerror(Int32($0.code))) } ?? "\(error)"
+                throw OneSentence(
+                    "The archive was not written to \(output) (\(reason)); check the free space there,"
+                        + " or name another place with --output.")
             }
         }
 
