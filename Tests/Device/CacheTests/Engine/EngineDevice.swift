@@ -36,6 +36,7 @@ final class EngineDevice {
         self.resolver = resolver
         self.connection = connection
         container = CloudDevice.container(connection)
+        try EmptyCacheFile.write(to: path)
         cache = try CloudCache(path: path, container: container, resolver: resolver)
         store = try EngineStore(cache)
         engine = try Self.engine(container, store, isAutomatic)

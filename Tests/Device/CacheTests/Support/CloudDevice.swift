@@ -41,6 +41,7 @@ final class CloudDevice: Sendable {
         self.time = time
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         self.path = path
+        try EmptyCacheFile.write(to: path)
         open = { [connection] in
             try CloudCache(
                 path: path, container: CloudDevice.container(connection), settings: settings,

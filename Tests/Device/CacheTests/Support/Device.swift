@@ -47,6 +47,7 @@ final class Device: Sendable {
         time.follow(cloud.time.world.nowMilliseconds)
         let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
         self.path = path
+        try EmptyCacheFile.write(to: path)
         let resolver =
             resolver
             ?? (editDateKey == nil ? FieldWise() : LatestEditWins(editDateKey: editDateKey))
