@@ -69,7 +69,12 @@ extension CloudCache {
             if wasStarted, isLast(order) { await start() }
             throw error
         }
-        try await cachedAssets.tidy()
+        do {
+            try await cachedAssets.tidy()
+        } catch {
+            // The files are removed later; the app must get the last copies of its changes.
+            cachedAssets.noteOrphans()
+        }
         return lost
     }
 

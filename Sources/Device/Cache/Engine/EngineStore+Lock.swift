@@ -65,19 +65,26 @@ extension EngineStore {
 
     /// Takes the lock for the engine that waits for it, if it is free.
     private func isStillLockedOut() async -> Bool {
-        let engine = state.withLock { $0.isLockedOut ? $0.waitingEngine : nil }
-        if engine != nil {
-            do {
-                try takeLock()
-            } catch {
-                // Another engine still has it, as `failure` says.
-                return true
-            }
+        guard let engine = lockedOutEngine() else { return false }
+        do {
+            try takeLock()
+        } catch {
+            // Another engine still has it, as `failure` says.
+            return true
         }
-        state.withLock { $0.isWaitingForLock = false }
-        endWaiting()
-        await engine?.fetchSoon(nil)
-        return false
+        await engine.fetchSoon(nil)
+        // Ends the wait, now that the store is not locked out.
+        return lockedOutEngine() != nil
+    }
+
+    /// The engine that waits for the lock; if there is none, the wait ends, and the next engine begins another.
+    private func lockedOutEngine() -> CKSyncEngine? {
+        state.withLock { state in
+            let engine = state.isLockedOut ? state.waitingEngine : nil
+            state.isWaitingForLock = engine != nil
+            if engine == nil { endWaiting() }
+            return engine
+        }
     }
 
     private func endWaiting() {

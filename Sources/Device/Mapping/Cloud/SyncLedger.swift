@@ -7,9 +7,9 @@ import Synchronization
 /// is rewritten when most lines are outdated.
 ///
 /// A line that was partly written when the process ended is skipped: then something is compared
-/// once more. After a line that could not be written, as on a full disk, the file is rewritten.
-/// The same is true of lines that a loss of power took with it, except for deletions by the app, which only this file
-/// knows of: those are synced to the disk, and so is a rewritten file.
+/// once more, and so is what a loss of power took with it. Only this file knows of deletions by the
+/// app: those are synced to the disk, and so is a rewritten file. After a line that could not be
+/// written, as on a full disk, the file is rewritten.
 final class SyncLedger: Sendable {
     /// A record of the cloud, as this device last fetched or saved it.
     struct Known: Codable, Hashable {
@@ -66,8 +66,8 @@ final class SyncLedger: Sendable {
         var unlinked: [String: [String: UnlinkedNames]] = [:]
         var lineCount = 0
         var file: FileHandle?
-        /// Whether the file may end with a part of a line, after which a further line would be unreadable.
-        var endsWithPart = false
+        /// Whether the file may lack lines, or end with a part of one, after which a further line would be unreadable.
+        var isIncomplete = false
         /// Whether the folder has the file's name on the disk.
         var isNameSynced = false
 
@@ -155,7 +155,7 @@ final class SyncLedger: Sendable {
                 // A partly written line is skipped; what it recorded is compared once more.
                 if let line = try? decoder.decode(Line.self, from: line) { state.take(line) }
             }
-            state.endsWithPart = data.last.map { $0 != UInt8(ascii: "\n") } ?? false
+            state.isIncomplete = data.last.map { $0 != UInt8(ascii: "\n") } ?? false
         }
         if let url { try Self.openFile(url, &state) }
         self.state = Mutex(state)
@@ -246,10 +246,10 @@ final class SyncLedger: Sendable {
         try state.withLock { state in
             for line in lines { state.take(line) }
             guard let url, let file = state.file else { return }
-            if state.endsWithPart || state.lineCount > 2 * state.factCount + 1_000 {
+            if state.isIncomplete || state.lineCount > 2 * state.factCount + 1_000 {
                 return try Self.rewrite(&state, to: url)
             }
-            state.endsWithPart = true
+            state.isIncomplete = true
             let isNameSynced = state.isNameSynced
             try Self.reporting(url) {
                 try append(file, Self.text(lines))
@@ -258,7 +258,7 @@ final class SyncLedger: Sendable {
                 if !isNameSynced { try Self.syncFolder(of: url) }
             }
             state.isNameSynced = isNameSynced || isDurable
-            state.endsWithPart = false
+            state.isIncomplete = false
         }
     }
 
@@ -303,13 +303,15 @@ final class SyncLedger: Sendable {
             lines += names.map { Line(type: type, name: $0.key, unlinked: $0.value) }
         }
         state.lineCount = lines.count
+        // Until it has all lines: an attempt that fails is repeated by the next write.
+        state.isIncomplete = true
         state.file = try reporting(url) {
             try DurableFile.replace(url.path, with: Array(text(lines)), failure: posixError)
             let file = try FileHandle(forWritingTo: url)
             try file.seekToEnd()
             return file
         }
-        state.endsWithPart = false
+        state.isIncomplete = false
         state.isNameSynced = true
     }
 

@@ -261,6 +261,9 @@ extension SyncSession {
             forget(zone)
             penalise(failure, isCounted: true, at: uptimeSeconds)
             return .zonePurged(zone)
+        case (.slowDown, .fetchZoneChanges(let zone)):
+            postpone(zone)
+            penalise(failure, isCounted: true, at: uptimeSeconds)
         default: penalise(failure, isCounted: true, at: uptimeSeconds)
         }
         return nil

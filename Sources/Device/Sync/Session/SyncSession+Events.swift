@@ -199,6 +199,12 @@ extension SyncSession {
         if zonesToReplace.remove(zone) != nil { zoneWanted(zone) }
     }
 
+    /// Has all other zones fetched before one that the service could not serve.
+    mutating func postpone(_ zone: ZoneID) {
+        guard let index = zonesToFetch.firstIndex(of: zone) else { return }
+        zonesToFetch.append(zonesToFetch.remove(at: index))
+    }
+
     /// Removes all work on a zone that no longer exists.
     mutating func forget(_ zone: ZoneID) {
         zonesToCreate.removeAll { $0 == zone }

@@ -10,9 +10,10 @@ import StratusWire
 /// `account.json` describes the account. Each zone of a private database has a folder `CONTAINER/ENVIRONMENT/zone-0001`
 /// with `zone.json`, the records as lines of JSON in `records-000001.jsonl` and so on, and the files of `assets`; the
 /// `downloadURL` of an asset in a record is its path there. If the zone was deleted meanwhile, the folder has what was
-/// read until then, and `deleted.json`. The folder `CONTAINER/ENVIRONMENT/public` has the same for the records that the
-/// user created in the public database. Encrypted values stay encrypted, as the service stores them. Records that others
-/// share with the user are left out.
+/// read until then, and `deleted.json`; if it was also created again, what was read until then, and the records of the
+/// new zone. The folder `CONTAINER/ENVIRONMENT/public` has the same for the records that the user created in the public
+/// database. Encrypted values stay encrypted, as the service stores them. Records that others share with the user are
+/// left out.
 struct AccountArchive {
     /// Bytes of an asset that are read at a time.
     private static let pieceBytes = 256 * 1_024
@@ -73,8 +74,19 @@ struct AccountArchive {
         _ zoneID: ZoneIDDictionary, _ database: DatabaseAddress, _ context: RequestContext,
         _ folder: String
     ) async throws {
-        var reading = ZoneReading(requests: requests, context: context)
         var pages = Pages(folder: folder, database: database)
+        do {
+            try await write(zoneID, context, to: &pages)
+        } catch let error as ServiceError where error.code == .changeTokenExpired {
+            // A device has deleted the zone since the last page, and created it again.
+            try await write(zoneID, context, to: &pages)
+        }
+    }
+
+    private mutating func write(
+        _ zoneID: ZoneIDDictionary, _ context: RequestContext, to pages: inout Pages
+    ) async throws {
+        var reading = ZoneReading(requests: requests, context: context)
         while let records = try await reading.nextPage(of: zoneID) {
             try await write(records, to: &pages)
         }

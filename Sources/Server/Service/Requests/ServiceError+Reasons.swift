@@ -166,7 +166,16 @@ extension ServiceError {
         .notFound, "Share not found", frameworkCode: .unknownItem)
     static func tooManyParticipants(limit: Int) -> ServiceError {
         ServiceError(
-            .badRequest, "A share has at most \(limit) participants; remove some first.",
+            .badRequest, "At most \(limit) people can be invited to a share; remove some first.",
+            frameworkCode: .tooManyParticipants)
+    }
+    static func shareFull(limit: Int) -> ServiceError {
+        ServiceError(
+            .badRequest,
+            """
+            The share has \(limit) participants, the most with whom its link lets others join; ask its \
+            owner to invite you.
+            """,
             frameworkCode: .tooManyParticipants)
     }
     static let participantAlreadyInvited = ServiceError(

@@ -253,7 +253,7 @@ extension RecordSharing.Share {
                 throw ServiceError.shareNotFound
             }
             guard participants.count - 1 < context.limits.participantsPerShare else {
-                throw ServiceError.tooManyParticipants(limit: context.limits.participantsPerShare)
+                throw ServiceError.shareFull(limit: context.limits.participantsPerShare)
             }
             dictionary = ParticipantDictionary(
                 participantID: world.newUUID(), userIdentity: person.dictionary,

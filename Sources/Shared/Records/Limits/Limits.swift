@@ -128,7 +128,7 @@ public struct Limits: Hashable, Sendable {
     /// Zones of one database.
     public var zonesPerDatabase = 1_000
 
-    /// Participants of a share, its owner left out. Source: `tooManyParticipants` in CKError's documentation.
+    /// People invited to a share; with as many participants, only invited people join. Source: CKError's documentation.
     public var participantsPerShare = 100
 
     /// People who wait for an answer to their request for access to a share. Apple names no figure.

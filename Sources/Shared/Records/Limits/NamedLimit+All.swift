@@ -86,7 +86,7 @@ extension NamedLimit {
             source: "TN3164"),
         .init(
             "participantsPerShare", \.participantsPerShare, .count,
-            "participants of a share beside its owner", source: "CKError.tooManyParticipants"),
+            "people invited to a share", source: "CKError.tooManyParticipants"),
         .init(
             "accessRequestsPerShare", \.accessRequestsPerShare, .count,
             "people who wait for access to a share"),

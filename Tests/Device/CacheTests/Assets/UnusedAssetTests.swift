@@ -215,20 +215,39 @@ import Testing
         #expect(found.map(\.count) == [2, 1])
     }
 
-    /// Something else is in the folder's place for a while.
+    /// Has something else in the folder's place while a body runs.
+    ///
+    /// - Returns: The names of the files afterwards, and a minute later.
+    private func replaceFolder(during body: () async throws -> Void) async throws -> [[String]] {
+        let aside = folder.appendingPathExtension("aside")
+        try FileManager.default.moveItem(at: folder, to: aside)
+        try Data().write(to: folder)
+        try await body()
+        try FileManager.default.removeItem(at: folder)
+        try FileManager.default.moveItem(at: aside, to: folder)
+        let left = try names()
+        try await world.pass(seconds: 60)
+        return [left, try names()]
+    }
+
     @Test func failedRemovalIsTriedAgain() async throws {
         try await expectRemoval { cache, _ in
             try await save(in: cache)
             try await cache.delete(id)
-            let aside = folder.appendingPathExtension("aside")
-            try FileManager.default.moveItem(at: folder, to: aside)
-            try Data().write(to: folder)
-            try await world.pass(seconds: 5)
-            try FileManager.default.removeItem(at: folder)
-            try FileManager.default.moveItem(at: aside, to: folder)
-            let left = try names()
-            try await world.pass(seconds: 60)
-            return [left, try names()]
+            return try await replaceFolder { try await world.pass(seconds: 5) }
+        }
+    }
+
+    /// The records are removed, and the app gets the last copies of its changes.
+    @Test func signOutWhoseFilesCannotBeRemovedReturnsTheUnsentChanges() async throws {
+        try await expectRemoval { cache, _ in
+            try await save(in: cache)
+            try await cache.sync()
+            let unsent = CKRecord.ID(recordName: "unsent", zoneID: .list)
+            try await cache.save(CKRecord(recordType: "Photo", recordID: unsent))
+            return try await replaceFolder {
+                #expect(try await cache.signOut(.remove).map(\.recordID) == [unsent])
+            }
         }
     }
 }

@@ -62,6 +62,31 @@ import Testing
         #expect(try SyncLedger(url: url).pendingDeletions("Hut") == ["first"])
     }
 
+    /// The disk is full just when most lines are outdated; here something is in the place of the draft.
+    @Test func whatAFailedRewriteLeftOutIsWrittenLater() throws {
+        let url = FileManager.default.temporaryDirectory
+            .appendingPathComponent("ledger-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let draft = url.appendingPathExtension("new")
+        try FileManager.default.createDirectory(at: draft, withIntermediateDirectories: false)
+        let ledger = try SyncLedger(url: url)
+        var unwritten: String?
+        for number in 0..<10_000 where unwritten == nil {
+            do {
+                try ledger.set("user", "\(number)")
+            } catch {
+                // The first rewrite.
+                unwritten = "\(number)"
+            }
+        }
+        try FileManager.default.removeItem(at: draft)
+        try ledger.set("other", "1")
+        let value = try #require(unwritten)
+        let read = try SyncLedger(url: url)
+        #expect(read.value("user") == value)
+        #expect(read.value("other") == "1")
+    }
+
     /// The deletions that the cloud has do not make the file grow for ever.
     @Test func oldDeletionsAreForgottenOnceTheCloudHasThem() throws {
         let url = FileManager.default.temporaryDirectory

@@ -90,4 +90,27 @@ import Testing
         }
         #expect(zones == [.list, .other, .list, .list])
     }
+
+    /// Its zone stays busy, such as while many records are moved out of a share.
+    @Test(arguments: [FailurePolicy.recover, .report])
+    func busyZoneDoesNotKeepOthersFromBeingFetched(policy: FailurePolicy) {
+        var settings = SyncSettings()
+        settings.failurePolicy = policy
+        var session = SyncSession.prepared(settings: settings, zonesToFetch: [.list, .other])
+        session.needsDatabaseFetch = false
+        var now = 0.0
+        var zones: [ZoneID] = []
+        for _ in 0..<4 {
+            guard case .fetchZoneChanges(let zone) = session.perform(&now) else { break }
+            zones.append(zone)
+            if zone == .list {
+                _ = session.failed(SyncFailure(.zoneBusy, retryAfterSeconds: 2), at: now)
+            } else {
+                session.zonePageFetched(
+                    zone, moreComing: false, hasPendingChanges: false, at: now)
+            }
+        }
+        #expect(zones == [.list, .other, .list, .list])
+        #expect(session.zonesToFetch == [.list])
+    }
 }
