@@ -360,7 +360,7 @@ extension SyncDriver {
             case .dropDatabaseToken:
                 try store.dropDatabaseToken(lastIntactVersion: failure.lastIntactVersion)
             case .dropZoneToken(let zone):
-                try store.dropToken(of: zone, lastIntactVersion: failure.lastIntactVersion)
+                try store.dropToken(of: zone, after: failure)
             case .zonePurged(let zone):
                 let (outcome, recreated) = try store.purge(zone)
                 for zone in recreated { session.zoneWanted(zone) }

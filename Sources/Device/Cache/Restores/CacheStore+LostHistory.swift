@@ -29,19 +29,35 @@ struct LostHistory {
 /// version were lost there and are sent again; records that are missing at or below it were
 /// deleted.
 extension CacheStore {
+    /// Forgets a zone's token, which has expired.
+    func dropToken(of id: ZoneID, after failure: SyncFailure) throws {
+        try dropToken(
+            of: id, lastIntactVersion: failure.lastIntactVersion,
+            deletionsAfterVersion: failure.deletionsAfterVersion)
+    }
+
     /// Forgets a zone's token; the next fetch is a full one.
     ///
-    /// - Parameter lastIntactVersion: the last intact version as named by the error; nil if it named none.
-    func dropToken(of id: ZoneID, lastIntactVersion: Int64?) throws {
+    /// - Parameters:
+    ///   - lastIntactVersion: the last intact version as named by the error; nil if it named none.
+    ///   - deletionsAfterVersion: the version after which the full fetch names all deletions, if the error named that.
+    func dropToken(
+        of id: ZoneID, lastIntactVersion: Int64?, deletionsAfterVersion: Int64? = nil
+    ) throws {
         try file.write { database in
             guard let row = try zone(id, database) else { return }
             // Rows that an unfinished full fetch has received may belong to the former history.
             let known = try self.lastIntactVersion(of: row, database)
             // The token of an unfinished full fetch names the newest version, but later changes are not here.
-            let began = lastIntactVersion == nil ? nil : try refetchedAfter(row, database)
-            let intact = [known, began, lastIntactVersion].compactMap(\.self).min()
+            let began = try refetchedAfter(row, database)
+            let intact = [known, lastIntactVersion == nil ? nil : began, lastIntactVersion]
+                .compactMap(\.self).min()
             try setLastIntactVersion(intact, of: row, database)
             try forgetRefetch(of: row, database)
+            if let deletionsAfterVersion {
+                try noteRefetch(
+                    of: row, after: min(began ?? .max, deletionsAfterVersion), database)
+            }
             if let lastIntactVersion, let intact {
                 try noteLoss(in: row, database)
                 try noteLostDeletions(in: id, after: lastIntactVersion, database)

@@ -43,15 +43,21 @@ extension CacheStore {
         let newest = try sentTags(of: zone, database).compactMap {
             RecordSnapshot.SystemFields.version(ofTag: $0)
         }.max()
-        try setText(newest.map { "\($0)" }, named: refetchedAfterName(of: zone), database)
+        if let newest { try noteRefetch(of: zone, after: newest, database) }
         try database.execute(
             sql: "UPDATE zone SET token = NULL, needsFetch = 1 WHERE id = ?",
             arguments: [zone.key])
         outcome.staleZones.insert(zone.id)
     }
 
-    /// The version of the zone up to which everything was here when a full fetch that the app requested began; nil if
-    /// none is running. The fetch names the deletions after it.
+    /// Notes that a full fetch begins, and up to which version of the zone everything is here.
+    func noteRefetch(of zone: CachedZoneRow, after version: Int64, _ database: Database) throws {
+        try setText("\(version)", named: refetchedAfterName(of: zone), database)
+    }
+
+    /// The version of the zone up to which everything was here when a full fetch began that the app requested, or that
+    /// followed an expired token of a zone that has lost nothing; nil if none is running. The fetch names the deletions
+    /// after it.
     func refetchedAfter(_ zone: CachedZoneRow, _ database: Database) throws -> Int64? {
         try text(named: refetchedAfterName(of: zone), database).flatMap { Int64($0) }
     }

@@ -36,6 +36,9 @@ extension CKError {
         details[CKErrorLastIntactVersionKey] = error.lastIntactVersion.map {
             NSNumber(value: max(0, $0))
         }
+        details[deletionsAfterVersionKey] = error.deletionsAfterVersion.map {
+            NSNumber(value: max(0, $0))
+        }
         let code = error.frameworkCode ?? Self.code(error, about: subject)
         let sentence = error.advice ?? error.reason
         let place = error.isAboutSetup ? address : nil

@@ -18,6 +18,8 @@ public let CKErrorUserDidResetEncryptedDataKey = "CKUserDidResetEncryptedData"
 /// The key of ``CKError/lastIntactVersion`` in the user info of `changeTokenExpired`; not in
 /// CloudKit.
 public let CKErrorLastIntactVersionKey = "StratusLastIntactVersion"
+/// The key of `CKError.deletionsAfterVersion` in the user info of `changeTokenExpired`.
+let deletionsAfterVersionKey = "StratusDeletionsAfterVersion"
 
 /// An error of the framework.
 ///
@@ -90,6 +92,10 @@ public struct CKError: CustomNSError, LocalizedError, Hashable, @unchecked Senda
 }
 
 extension CKError: FrameworkError {
+    package var deletionsAfterVersion: Int64? {
+        (userInfo[deletionsAfterVersionKey] as? NSNumber)?.int64Value
+    }
+
     package var summary: String { localizedDescription }
 }
 

@@ -15,17 +15,23 @@ public struct SyncFailure: Error, Hashable, Sendable {
     /// missing records count as deleted, and are reported to the app.
     public var lastIntactVersion: Int64?
 
+    /// With `changeTokenExpired` without a last intact version: a version up to which this device had everything. A
+    /// fetch from the beginning lists all deletions after it, so a record without an answer that it does not list did
+    /// not arrive. Nil if the service no longer knows them.
+    public var deletionsAfterVersion: Int64?
+
     /// The framework's message, for a log or a status line.
     public var message: String
 
     /// Makes a failure; without `retryAfterSeconds` the session's own pauses apply.
     public init(
         _ code: FrameworkErrorCode, retryAfterSeconds: Double? = nil,
-        lastIntactVersion: Int64? = nil, message: String = ""
+        lastIntactVersion: Int64? = nil, deletionsAfterVersion: Int64? = nil, message: String = ""
     ) {
         self.code = code
         self.retryAfterSeconds = retryAfterSeconds
         self.lastIntactVersion = lastIntactVersion
+        self.deletionsAfterVersion = deletionsAfterVersion
         self.message = message
     }
 
@@ -37,6 +43,7 @@ public struct SyncFailure: Error, Hashable, Sendable {
         }
         self.init(
             error.code, retryAfterSeconds: error.retryAfterSeconds,
-            lastIntactVersion: error.lastIntactVersion, message: error.summary)
+            lastIntactVersion: error.lastIntactVersion,
+            deletionsAfterVersion: error.deletionsAfterVersion, message: error.summary)
     }
 }

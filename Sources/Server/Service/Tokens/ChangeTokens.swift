@@ -99,12 +99,14 @@ struct ChangeTokens {
         } catch var error as ServiceError {
             if let known = error.lastIntactVersion, let text, known < versionClaimed(by: text) {
                 error.lastIntactVersion = min(known, lost ?? known)
-            } else if lost == nil, let text,
-                arePurged(after: text, in: zone) || isPassed(text, in: zone, by: newest)
-            {
-                // No history was lost, but the deletions since are no longer known, or no version says what the device
-                // has: its own newest change, and not the changes of others before that one.
+            } else if lost == nil, let text, arePurged(after: text, in: zone) {
+                // No history was lost, but the deletions since are no longer known.
                 error.lastIntactVersion = nil
+            } else if lost == nil, let text, let passed = passed(text, in: zone, by: newest) {
+                // No history was lost, but no version says what the device has: its own newest change, and not the
+                // changes of others before that one.
+                error.lastIntactVersion = nil
+                error.deletionsAfterVersion = passed.cursor
             } else {
                 error.lastIntactVersion = error.lastIntactVersion.map { max($0, lost ?? newest) }
             }
@@ -119,14 +121,15 @@ struct ChangeTokens {
             && max(token.cursor, token.skipTombstonesThrough) < zone.purgeHorizon
     }
 
-    /// Whether the device of a token has saved something since. Not if the zone was lost, or deleted and created again:
-    /// then something was lost to the device, which must know this.
+    /// The token, if its device has saved something since. Not if the zone was lost, or deleted and created again: then
+    /// something was lost to the device, which must know this.
     ///
     /// - Parameter newest: the version of the newest change that the device knows of besides the token.
-    private func isPassed(_ text: String, in zone: ZoneRow, by newest: Int64) -> Bool {
-        guard let token = ChangeToken(text: text, signer: signer) else { return false }
-        return token.zone == zone.key.rawValue && token.generation == zone.generation
-            && newest > token.version
+    private func passed(_ text: String, in zone: ZoneRow, by newest: Int64) -> ChangeToken? {
+        guard let token = ChangeToken(text: text, signer: signer), token.zone == zone.key.rawValue,
+            token.generation == zone.generation, newest > token.version
+        else { return nil }
+        return token
     }
 
     private func versionClaimed(by text: String) -> Int64 {

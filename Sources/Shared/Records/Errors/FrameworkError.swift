@@ -9,6 +9,9 @@ package protocol FrameworkError: Error {
     /// the service sent that version.
     var lastIntactVersion: Int64? { get }
 
+    /// A version after which the service knows all deletions, if a change token expired and the service sent it.
+    var deletionsAfterVersion: Int64? { get }
+
     /// What happened, for a log or a status line.
     var summary: String { get }
 }

@@ -47,12 +47,17 @@ public struct ServiceError: Error, Hashable, Sendable {
     /// one that it received above it may have been lost.
     public var lastIntactVersion: Int64?
 
+    /// A version of the zone after which the service knows all deletions, and up to which the change token's device had
+    /// everything; only with ``Code/changeTokenExpired``, if nothing was lost but no last intact version is known. An
+    /// extension that others ignore.
+    public var deletionsAfterVersion: Int64?
+
     /// Makes an error; the code and the reason are enough for one that must not be repeated unchanged.
     public init(
         _ code: Code, _ reason: String, retryAfterSeconds: Double? = nil,
         redirectURL: String? = nil, frameworkCode: FrameworkErrorCode? = nil,
         stratusCode: StratusErrorCode? = nil, userDidResetEncryptedData: Bool = false,
-        lastIntactVersion: Int64? = nil
+        lastIntactVersion: Int64? = nil, deletionsAfterVersion: Int64? = nil
     ) {
         self.code = code
         self.reason = reason
@@ -62,6 +67,7 @@ public struct ServiceError: Error, Hashable, Sendable {
         self.stratusCode = stratusCode
         self.userDidResetEncryptedData = userDidResetEncryptedData
         self.lastIntactVersion = lastIntactVersion
+        self.deletionsAfterVersion = deletionsAfterVersion
     }
 }
 

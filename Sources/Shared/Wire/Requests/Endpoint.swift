@@ -25,6 +25,7 @@ public protocol WireWritable {
 /// | `stratusErrorCode` | every error | `ServiceError.frameworkCode`, `stratusCode` |
 /// | `stratusDidResetEncryptedData` | zone error | `ServiceError.userDidResetEncryptedData` |
 /// | `stratusLastIntactVersion` | error of a change token | `ServiceError.lastIntactVersion` |
+/// | `stratusDeletionsAfterVersion` | error of a change token | `ServiceError.deletionsAfterVersion` |
 /// | `serverRecord`, `ancestorRecord` | record error | ``RecordFailure`` |
 /// | `zoneID` | record error | the zone of the record that failed |
 /// | `recordType` | tombstone | ``RecordResult/Tombstone`` |

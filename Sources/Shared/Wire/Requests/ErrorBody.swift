@@ -53,7 +53,8 @@ extension ServiceError {
             frameworkCode: frameworkCode,
             stratusCode: frameworkCode == nil ? number.map { StratusErrorCode(rawValue: $0) } : nil,
             userDidResetEncryptedData: try node.optional("stratusDidResetEncryptedData") ?? false,
-            lastIntactVersion: try node.optional("stratusLastIntactVersion"))
+            lastIntactVersion: try node.optional("stratusLastIntactVersion"),
+            deletionsAfterVersion: try node.optional("stratusDeletionsAfterVersion"))
     }
 
     /// Writes the members of the error into the open object.
@@ -69,6 +70,7 @@ extension ServiceError {
                 ?? (code == self.code ? nil : self.code.undocumentedMeaning?.rawValue))
         if userDidResetEncryptedData { writer.member("stratusDidResetEncryptedData", true) }
         writer.optional("stratusLastIntactVersion", lastIntactVersion)
+        writer.optional("stratusDeletionsAfterVersion", deletionsAfterVersion)
     }
 }
 

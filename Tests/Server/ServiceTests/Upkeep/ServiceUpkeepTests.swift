@@ -179,14 +179,21 @@ import Testing
         try await alice.modify([hut(.create, "others")], in: "Trips")
         let saved = try await alice.modify([hut(.create, "own")], in: "Trips")
         let tag = try #require(saved[0].record?.recordChangeTag)
+        try await alice.modify([hut(.forceDelete, "others")], in: "Trips")
         world.advance(seconds: 101)
-        for (tags, version) in [([], 0), ([tag], nil)] as [([String], Int64?)] {
+        for tags in [[], [tag]] {
             let item = ChangesZone.Item(
                 zoneID: zone("Trips"), syncToken: token, knownChangeTags: tags)
             let answer = try await alice.ask(ChangesZone.self, .init(zones: [item]))
             let error = answer.items.first?.error
             #expect(error?.code == .changeTokenExpired)
-            #expect(error?.lastIntactVersion == version)
+            #expect(error?.lastIntactVersion == (tags.isEmpty ? 0 : nil))
+            #expect((error?.deletionsAfterVersion == nil) == tags.isEmpty)
+            guard let version = error?.deletionsAfterVersion else { continue }
+            // A fetch from the beginning names the deletion that the token does not cover.
+            let full = ChangesZone.Item(zoneID: zone("Trips"), deletionsAfterVersion: version)
+            let page = try await alice.ask(ChangesZone.self, .init(zones: [full])).items[0].get()
+            #expect(page.records.compactMap(\.name) == ["own", "others"])
         }
     }
 
