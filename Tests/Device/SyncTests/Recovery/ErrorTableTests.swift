@@ -227,9 +227,11 @@ import Testing
             let code = FrameworkErrorCode.changeTokenExpired
             let retryAfterSeconds: Double? = nil
             let lastIntactVersion: Int64? = 7
+            let deletionsAfterVersion: Int64? = 5
             let summary = "expired"
         }
         #expect(SyncFailure(Expired()).lastIntactVersion == 7)
+        #expect(SyncFailure(Expired()).deletionsAfterVersion == 5)
         #expect(SyncFailure(CancellationError()).lastIntactVersion == nil)
     }
 
