@@ -236,8 +236,15 @@ import Testing
             of: ["sh", "-c", #"ulimit -f 2048; trap '' XFSZ; exec "$0" "$@""#] + export)
         #expect(refused.status == 1 && refused.error.contains("(File too large)"), "\(refused)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: exports.path) == [])
-        let stopped = try await Self.output(
-            of: ["sh", "-c", #"ulimit -f 2048; exec env --default-signal=XFSZ "$0" "$@""#] + export)
+        // Threads of this process block the signal, and processes that they start inherit that.
+        let start = """
+            import os, resource, signal, sys
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGXFSZ])
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        let stopped = try await Self.output(of: ["python3", "-c", start] + export)
         #expect(stopped.status == SIGXFSZ, "\(stopped.error)")
         let files = FileManager.default
         let parts = try files.contentsOfDirectory(atPath: exports.path)
