@@ -100,6 +100,9 @@ enum CacheFormat {
                 "A newer version of the app wrote the cache's file. Update the app.",
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
+            guard !isNumberDamaged(inFileAt: path) else {
+                throw CacheError.damaged(DatabaseRefusal.otherKind(path: path))
+            }
             throw CacheError(.damaged, "The file \(path) is not a cache. Choose another path.")
         } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
             throw CacheError(
@@ -129,7 +132,8 @@ enum CacheFormat {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.
+    /// Whether the format number of a file, or the number of its kind, is damaged: it is if this app knows all migrations
+    /// of the file.
     private static func isNumberDamaged(inFileAt path: String) -> Bool {
         do {
             let known = Set(format.migrations.map(\.identifier))
