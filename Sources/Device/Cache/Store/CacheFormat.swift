@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Logging
 import StratusClient
@@ -100,7 +101,7 @@ enum CacheFormat {
                 "A newer version of the app wrote the cache's file. Update the app.",
                 cause: NewerCacheFormat(path: path, found: found, newestKnown: newestKnown))
         } catch DatabaseRefusal.otherKind {
-            guard !isNumberDamaged(inFileAt: path) else {
+            guard !hasMigrationNames(inFileAt: path) else {
                 throw CacheError.damaged(DatabaseRefusal.otherKind(path: path))
             }
             throw CacheError(.damaged, "The file \(path) is not a cache. Choose another path.")
@@ -132,8 +133,18 @@ enum CacheFormat {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Whether the format number of a file, or the number of its kind, is damaged: it is if this app knows all migrations
-    /// of the file.
+    /// Whether a file has the name of one of the migrations: then it is a cache, the number of whose kind is damaged. Its
+    /// tables may be damaged too, so they are not read.
+    private static func hasMigrationNames(inFileAt path: String) -> Bool {
+        // A file that cannot be read is no cache that could be replaced.
+        guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+        else { return false }
+        // Short names may be in files of other programs.
+        return format.migrations.map(\.identifier).filter { $0.utf8.count > 12 }
+            .contains { bytes.range(of: Data($0.utf8)) != nil }
+    }
+
+    /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.
     private static func isNumberDamaged(inFileAt path: String) -> Bool {
         do {
             let known = Set(format.migrations.map(\.identifier))
