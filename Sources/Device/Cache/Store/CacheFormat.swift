@@ -133,15 +133,15 @@ enum CacheFormat {
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
-    /// Whether a file has the name of one of the migrations: then it is a cache, the number of whose kind is damaged. Its
-    /// tables may be damaged too, so they are not read.
+    /// Whether a file has the names of most migrations: then it is a cache, the number of whose kind is damaged. Its tables
+    /// may be damaged too, so they are not read. One or two of the names may be in a database of another program, which
+    /// stays where it is.
     private static func hasMigrationNames(inFileAt path: String) -> Bool {
         // A file that cannot be read is no cache that could be replaced.
         guard let bytes = try? Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
         else { return false }
-        // Short names may be in files of other programs.
-        return format.migrations.map(\.identifier).filter { $0.utf8.count > 12 }
-            .contains { bytes.range(of: Data($0.utf8)) != nil }
+        let found = format.migrations.count { bytes.range(of: Data($0.identifier.utf8)) != nil }
+        return found > format.migrations.count / 2
     }
 
     /// Whether the format number of a file is damaged: it is if this app knows all migrations of the file.

@@ -304,4 +304,31 @@ import Testing
         #expect(error?.code == .damaged)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
     }
+
+    /// Nor is a database of another program in which the name of a migration occurs, even if a cache was opened at its
+    /// path before.
+    @Test func databaseOfAnotherProgramIsNotMoved() throws {
+        let path = NSTemporaryDirectory() + "cache-\(UUID().uuidString).sqlite"
+        defer {
+            for suffix in ["", "-lock"] {
+                // A leftover in the temporary folder fails no test.
+                try? FileManager.default.removeItem(atPath: path + suffix)
+            }
+        }
+        try Data().write(to: URL(fileURLWithPath: path + "-lock"))
+        let names = CacheFormat.format.migrations.map(\.identifier)
+        let name = try #require(names.max { $0.count < $1.count })
+        let other = try DatabaseQueue(path: path)
+        try other.write { database in
+            try database.execute(sql: "CREATE TABLE note (text TEXT)")
+            try database.execute(sql: "INSERT INTO note VALUES (?)", arguments: [name])
+        }
+        try other.close()
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let error = #expect(throws: CacheError.self) {
+            try CloudCache(path: path, remotes: [RealService().remote()])
+        }
+        #expect(error?.code == .damaged)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)
+    }
 }
