@@ -83,6 +83,9 @@ extension CacheStore {
             ancestor: ancestor.map { migrated($0, like: client) }, client: client,
             server: migrated(server, like: client),
             clientEditedMilliseconds: row.editedMilliseconds)
+        if isOfNewerApp(conflict) {
+            return try yield(conflict, to: server, row, zone, &outcome, database)
+        }
         row.change.conflictRounds += countsRound ? 1 : 0
         let merged: RecordSnapshot
         switch resolver.resolve(conflict) {
@@ -95,6 +98,16 @@ extension CacheStore {
         case .merge(let record): merged = record
         }
         try resolve(conflict, as: merged, over: server, &row, zone, &outcome, database)
+    }
+
+    /// Whether the record here is one that a newer app wrote and a restore lost, and an older app has edited the
+    /// service's since. This app cannot migrate the service's record, and values of two forms do not belong together:
+    /// the newer app merges them, on a device that has the lost record too, or from the report.
+    private func isOfNewerApp(_ conflict: SyncConflict) -> Bool {
+        guard let here = version(of: conflict.client), here.found > here.current else {
+            return false
+        }
+        return version(of: conflict.server).map { $0.found < here.found } ?? false
     }
 
     /// A record that was deleted here stays deleted, regardless of edits elsewhere, unless it no longer exists and

@@ -24,6 +24,8 @@ public struct RecordVersions: Sendable {
         case haltZone
         /// The zone keeps syncing; only the records of newer apps cannot be changed. A local edit of such a
         /// record that was not sent yet is dropped, and reported; a deletion needs attention.
+        /// If a restore of the service lost such a record, and an older app has edited the service's since, the
+        /// service's is kept here, and the lost one is reported.
         case goOn
     }
 

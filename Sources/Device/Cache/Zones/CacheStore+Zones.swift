@@ -242,10 +242,10 @@ extension CacheStore {
             for row in try absentZones(isFull: isFull, unconfirmed: unconfirmed, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // No deletion of the zone is known, so the records and deletions here may be the
-                // only copies.
+                // only copies. A full answer after which nothing was lost does not list deletions.
                 let isLost =
                     try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
-                    || unconfirmed.contains(row.id) && hasContent(row, database)
+                    || !isFull && hasContent(row, database)
                 if createsZones, row.state == .existing, isLost {
                     try recreate(row, &outcome, database)
                     recreated.append(row.id)

@@ -180,6 +180,36 @@ import Testing
         #expect(try names(old) == ["a", "b"], "It was kept.")
     }
 
+    /// The old app cannot migrate the service's record, so only the new app can merge the two.
+    @Test func newerRecordLostInRestoreIsNotMergedByAnOlderApp() async throws {
+        let (cloud, new, old) = try await devices(versions(1, .goOn), savedBy: "old")
+        let other = try Device(cloud, versions: versions(1, .goOn))
+        try await other.sync()
+        let copy = try cloud.copy()
+        try new.save("a", "from the new app")
+        try await new.sync()
+        try await old.sync()
+        #expect(try old.text("a") == "from the new app")
+        try cloud.restore(copy)
+        try other.save("a", "later")
+        try await other.sync()
+        try await old.sync()
+        #expect(try old.text("a") == "later")
+        #expect(try await cloud.record("a")?["version"] == .int64(1))
+        let events = try await old.cache.reports().map(\.event)
+        #expect(
+            events.contains {
+                if case .editOverruled(let client, _, ["text"]) = $0 {
+                    client["text"] == "from the new app"
+                } else {
+                    false
+                }
+            })
+        try await new.sync()
+        #expect(try await cloud.record("a")?["version"] == .int64(2))
+        #expect(try new.text("a") == "later")
+    }
+
     /// The old app's save arrived without an answer; the new app's record at the service shows that it did.
     @Test(arguments: [false, true])
     func unansweredRecordEditedByNewerAppStaysDeleted(isDeletedHere: Bool) async throws {

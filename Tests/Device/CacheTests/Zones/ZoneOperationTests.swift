@@ -128,6 +128,19 @@ import Testing
         #expect(try await phone.cache.lostChanges() == ["a sent", "new sent"])
     }
 
+    /// The full answer comes after the deletion, so it does not list it.
+    @Test func zoneDeletedElsewhereDuringRefetchStaysDeleted() async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        try await phone.cache.refetchEverything()
+        phone.link.duringNextDatabasePage {
+            _ = try tablet.cache.store.deleteZone(.list)
+            try await tablet.sync()
+        }
+        try await phone.sync()
+        try await phone.expectNoZones(cloud)
+        #expect(try await phone.cache.reports().isEmpty)
+    }
+
     /// The save never arrived, or it arrived and another device has deleted the record since.
     @Test(arguments: [false, true])
     func unansweredNewRecordSurvivesRefetchUnlessDeletedElsewhere(arrives: Bool) async throws {
