@@ -328,7 +328,8 @@ let package = Package(
         .testTarget(
             name: "StratusTestingTests",
             dependencies: [
-                "StratusCache", "StratusClient", "StratusRecords", "StratusTesting", "StratusWire",
+                "StratusCache", "StratusClient", "StratusRecords", "StratusService",
+                "StratusTesting", "StratusWire",
             ],
             path: "Tests/Testing"),
         .testTarget(

@@ -124,6 +124,14 @@ public final class InProcessTransport: AccountTransport {
         return token
     }
 
+    /// Runs the service's part without the client's task-local values. Tasks that the service starts inherit them, and
+    /// would keep the client, and with it the service, until the last of them ends.
+    private func serving<Value>(_ body: () async -> Value) async -> Value {
+        await AccountCheck.$current.withValue(nil) {
+            await AnswerTime.$listener.withValue(nil) { await body() }
+        }
+    }
+
     private func ask<S: ServedEndpoint>(
         _ served: S.Type, _ request: any Sendable, _ target: RequestTarget
     ) async throws -> any Sendable {
@@ -143,12 +151,14 @@ public final class InProcessTransport: AccountTransport {
                 AnswerTime(milliseconds: service.settings.world.nowMilliseconds()))
         }
         do {
-            let answer = try await service.respond(
-                to: S.self, request,
-                from: Credentials(
-                    apiToken: apiToken, webAuthToken: token,
-                    clientID: target.deviceID ?? device, wantsExtensions: true),
-                at: target.container, scope: target.scope)
+            let credentials = Credentials(
+                apiToken: apiToken, webAuthToken: token, clientID: target.deviceID ?? device,
+                wantsExtensions: true)
+            let answer = try await serving {
+                await service.result(
+                    of: S.self, request, from: credentials, at: target.container,
+                    scope: target.scope)
+            }.get()
             if let next = answer.rotatedWebAuthToken {
                 // Not if the account changed meanwhile.
                 webAuthToken.withLock { if $0 == token { $0 = next } }
@@ -162,6 +172,22 @@ public final class InProcessTransport: AccountTransport {
             // service's error.
             if Task.isCancelled { throw CancellationError() }
             throw ServiceFailure(error.error, records: error.records)
+        }
+    }
+}
+
+extension CloudService {
+    /// The answer to a request, or its refusal.
+    fileprivate func result<E: ServedEndpoint>(
+        of endpoint: E.Type, _ request: E.Request, from credentials: Credentials,
+        at container: ContainerAddress, scope: DatabaseScope?
+    ) async -> Result<ServedAnswer<E.Answer>, RequestFailure> {
+        do {
+            return .success(
+                try await respond(
+                    to: E.self, request, from: credentials, at: container, scope: scope))
+        } catch {
+            return .failure(error)
         }
     }
 }

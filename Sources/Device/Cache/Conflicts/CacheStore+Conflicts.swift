@@ -83,12 +83,9 @@ extension CacheStore {
             ancestor: ancestor.map { migrated($0, like: client) }, client: client,
             server: migrated(server, like: client),
             clientEditedMilliseconds: row.editedMilliseconds)
-        if isOfNewerApp(conflict) {
-            return try yield(conflict, to: server, row, zone, &outcome, database)
-        }
         row.change.conflictRounds += countsRound ? 1 : 0
         let merged: RecordSnapshot
-        switch resolver.resolve(conflict) {
+        switch isOfNewerApp(conflict) ? .keepServer : resolver.resolve(conflict) {
         case .keepServer: return try yield(conflict, to: server, row, zone, &outcome, database)
         case .halt(let reason):
             outcome.haltReason = reason

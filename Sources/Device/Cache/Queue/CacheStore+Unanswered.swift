@@ -136,10 +136,14 @@ extension CacheStore {
     /// When this record of the service was deleted here, if it was sent from here without an answer, or if the service
     /// no longer had it then; nil otherwise.
     func unansweredMilliseconds(
-        _ server: RecordSnapshot, _ deletions: RepeatableDeletions
-    ) -> Int64? {
+        _ server: RecordSnapshot, _ deletions: RepeatableDeletions, _ database: Database
+    ) throws -> Int64? {
         guard let known = deletions.unanswered[server.id.name] else { return nil }
-        let marks = marksOfTimes(server) + [markOfCreation(server)].compactMap(\.self)
+        var marks = marksOfTimes(server)
+        // A record that another device created since may have replaced the returned one in place.
+        if let creation = markOfCreation(server), try !isRecreated(server, database) {
+            marks.append(creation)
+        }
         return marks.contains { known.sent.contains($0) } ? known.milliseconds : nil
     }
 }

@@ -42,7 +42,7 @@ extension CacheStore {
         guard try mayRepeat(deletions, of: name, zone, database),
             try record(name, zone, database) == nil
         else { return false }
-        var deleted = unansweredMilliseconds(server, deletions)
+        var deleted = try unansweredMilliseconds(server, deletions, database)
         if deleted == nil, deletions.isAfterLoss,
             let lost = try repeatableMilliseconds(name, zone, database),
             wasThere(server, at: lost), try !isRecreated(server, database)

@@ -10,8 +10,8 @@ final class AttemptLimiter: Sendable {
     private static let places = 16_384
 
     private let rate: TokenBucket.Rate
-    private let buckets = Mutex(
-        [TokenBucket](repeating: TokenBucket(atMilliseconds: 0), count: places))
+    /// Empty until the first attempt: most clouds in a test's process never see one.
+    private let buckets = Mutex<[TokenBucket]>([])
 
     /// - Parameters:
     ///   - burst: How many attempts are free at first.
@@ -25,6 +25,10 @@ final class AttemptLimiter: Sendable {
     /// - Returns: Nil when the attempt may be made, else the seconds until the next one may.
     func take(_ key: String, nowMilliseconds: Int64) -> Double? {
         buckets.withLock { buckets in
+            if buckets.isEmpty {
+                buckets = Array(
+                    repeating: TokenBucket(atMilliseconds: 0), count: Self.places)
+            }
             let place = Self.place(of: key)
             buckets[place].fill(rate, atMilliseconds: nowMilliseconds)
             let seconds = buckets[place].secondsUntil(1, rate)

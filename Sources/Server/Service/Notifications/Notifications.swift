@@ -211,10 +211,12 @@ final class Notifications: Sendable {
             return !state.isSweeping
         }
         guard isNeeded else { return }
-        _ = settings.world.startTask("outbox sweep") { [self] in
+        // Not held meanwhile: a service that nothing uses ends, and its databases with it.
+        _ = settings.world.startTask("outbox sweep") { [weak self, world = settings.world] in
             while true {
                 // Nothing cancels this sleep; if it throws, the outboxes are only cleared earlier.
-                try? await settings.world.sleep(Self.quietSeconds)
+                try? await world.sleep(Self.quietSeconds)
+                guard let self else { return }
                 await clearOutboxes()
                 let isDone = state.withLock { state in
                     guard state.cursors.isEmpty, state.runs.isEmpty else { return false }

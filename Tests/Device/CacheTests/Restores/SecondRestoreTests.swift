@@ -278,6 +278,25 @@ import Testing
         #expect(try await cloud.names() == ["b"])
     }
 
+    /// The tablet's deletion finds no record, and then the phone creates another one. A restore brings the deleted one
+    /// back, and the phone replaces it in place, so that both have the time at which the service created the first.
+    @Test func recordThatReplacedAReturnedOneStays() async throws {
+        let (cloud, phone, tablet) = try await Device.pairAndCloud(["a": "1"])
+        let copy = try cloud.copy()
+        try phone.delete("a")
+        try tablet.delete("a")
+        tablet.link.beforeNextSend { try await phone.sync() }
+        tablet.link.duringNextSend {
+            cloud.pass()
+            try phone.save("a", "2")
+            try await phone.sync()
+            try cloud.restore(copy)
+            try await phone.sync()
+        }
+        for device in [tablet, phone, tablet] { try await device.sync() }
+        try await cloud.expectTexts(["a": "2"], on: phone, tablet)
+    }
+
     /// A newer app writes a record of which the phone has a lost edit, and the record is deleted before the phone's app
     /// is updated.
     @Test func lostRecordSavedAndDeletedByNewerAppStaysDeleted() async throws {
