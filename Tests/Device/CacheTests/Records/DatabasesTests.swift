@@ -152,8 +152,8 @@ import Testing
             // A file of format 4 had only one database.
             try $0.execute(sql: "DELETE FROM flag WHERE database = \(other.rawValue)")
         }
-        try cache.store.becomeFormatFour()
         try cache.close()
+        try DatabaseQueue.other(both.path).becomeFormatFour()
         cache = try both.open()
         #expect(try await cache.zoneIDs(in: scope) == [CKRecordZone.ID(zone)])
         #expect(try await cache.zoneIDs(in: other).isEmpty)

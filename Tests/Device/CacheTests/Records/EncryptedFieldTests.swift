@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import StratusClient
 import StratusRecords
 import StratusSync
@@ -209,18 +210,18 @@ import Testing
                     Field(name: "name", value: .string("y")),
                 ])
         ])
-        try device.store.pool.writeWithoutTransaction { database in
+        try device.close()
+        try DatabaseQueue.other(path).writeWithoutTransaction { database in
             try database.execute(
                 sql: """
                     PRAGMA foreign_keys = OFF;
-                    \(CacheStore.tablesOfFormat4)
+                    \(DatabaseQueue.tablesOfFormat4)
                     DROP TABLE encryptedField;
                     DELETE FROM grdb_migrations
                     WHERE identifier IN ('encrypted fields', 'databases', 'assets');
                     """)
             try database.execute(sql: "PRAGMA user_version = 3")
         }
-        try device.close()
         let again = try CloudCache(path: path, remotes: [RealService().remote()])
         #expect(again.store.encryptedKeys(ofType: "Item") == ["text"])
         try again.close()

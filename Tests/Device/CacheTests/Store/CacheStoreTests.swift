@@ -38,8 +38,7 @@ import Testing
         try await device.cache.sync()
         try device.save("b", "1")
         try device.delete("a")
-        try device.cache.store.becomeFormat(1)
-        try device.restart()
+        try device.restart { try DatabaseQueue.other(device.path).becomeFormat(1) }
         let version = try await device.cache.store.pool.read { database in
             try Int.fetchOne(database, sql: "PRAGMA user_version")
         }

@@ -159,7 +159,8 @@ extension FieldValue {
     }
 }
 
-extension CacheStore {
+/// For files that no cache has open: its own reads would find the older tables, and take the file for damaged.
+extension DatabaseQueue {
     /// The tables of a file with one database, instead of today's.
     static let tablesOfFormat4 = """
         DROP TRIGGER recordAssetsMade;
@@ -200,7 +201,7 @@ extension CacheStore {
 
     /// Changes the file to format 4, with the same content.
     func becomeFormatFour() throws {
-        try pool.writeWithoutTransaction { database in
+        try writeWithoutTransaction { database in
             try database.execute(
                 sql: """
                     PRAGMA foreign_keys = OFF;
@@ -214,8 +215,8 @@ extension CacheStore {
 
     /// Changes the file to format 1 or 2, with the same content.
     func becomeFormat(_ format: Int) throws {
-        try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
-        try pool.write { database in
+        try writeWithoutTransaction { try $0.execute(sql: "PRAGMA foreign_keys = OFF") }
+        try write { database in
             for (table, key, system, fields) in [
                 ("record", "id", "system", "fields"),
                 ("pending", "sequence", "baseSystem", "baseFields"),
