@@ -202,7 +202,10 @@ public struct Reference: Hashable, Sendable {
 
     /// Makes a reference.
     ///
-    /// - Parameter zoneID: the target's zone; nil means the zone of the holder.
+    /// - Parameters:
+    ///   - recordName: the target's name.
+    ///   - zoneID: the target's zone; nil means the zone of the holder.
+    ///   - action: what happens to the holder when the target is deleted.
     public init(recordName: String, zoneID: ZoneID? = nil, action: Action = .none) {
         self.recordName = recordName
         self.zoneID = zoneID
