@@ -242,7 +242,8 @@ extension CacheStore {
             for row in try absentZones(isFull: isFull, unconfirmed: unconfirmed, database)
             where !named.contains(row.id) && !row.id.isDefault {
                 // No deletion of the zone is known, so the records and deletions here may be the
-                // only copies. A full answer after which nothing was lost does not list deletions.
+                // only copies. A full answer lists no deletions: a zone that is missing in it,
+                // without a loss, was deleted.
                 let isLost =
                     try isTrackLost && (hasContent(row, database) || hasDeletions(row, database))
                     || !isFull && hasContent(row, database)
